@@ -1,0 +1,88 @@
+// Collective operations of one group: every rank calls the same operations in the same order.
+//
+//   all-reduce    ring: reduce-scatter, then all-gather. 2(n-1) hops; each rank sends 2(n-1)/n of the bytes.
+//                 Patarasuk & Yuan 2009. Chunk c is summed in ring order beginning with rank c+1, so that the
+//                 result has the same bits on all ranks and in every run.
+//   broadcast     along the ring, segments pipelined. n-1 hops; each rank sends the bytes at most once.
+//   all-gather    ring. n-1 hops; each rank sends (n-1)/n of the result.
+//   barrier       an all-reduce of nothing but a token.
+//
+// One thread of its own runs the operations in the order in which they were started, so that all-reduces go on
+// while the caller computes. The first error ends the group: every later call returns it, and the contents of
+// buffers under way are unspecified. An error names the rank, the operation and the segment waited for.
+//
+// Thread-compatible, except Abort, which any thread may call.
+#ifndef LOCKSTEP_COLLECTIVE_COMMUNICATOR_H_
+#define LOCKSTEP_COLLECTIVE_COMMUNICATOR_H_
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "absl/time/time.h"
+#include "absl/types/span.h"
+#include "collective/transport/transport.h"
+
+namespace lockstep {
+
+struct CommunicatorOptions {
+  // A chunk travels in segments of at most this many bytes, so that receiving, adding and sending overlap.
+  // 1 MiB was the best message size over TCP (docs/performance.md).
+  size_t segment_bytes = size_t{1} << 20;
+  // How long to wait for a peer that is alive but does not arrive.
+  absl::Duration timeout = absl::Seconds(600);
+  // After this long without progress a warning names what is waited for, again and again until the end.
+  absl::Duration stall_warning = absl::Seconds(30);
+};
+
+// What an all-reduce sums in place: doubles, which travel in front of the floats. Either may be empty.
+struct ReduceBuffers {
+  absl::Span<double> doubles;
+  absl::Span<float> floats;
+};
+
+// Since the start of the group.
+struct CommunicatorStats {
+  absl::Duration busy;     // time in which at least one operation was under way
+  absl::Duration exposed;  // time in which a caller waited for one
+  int64_t bytes_sent = 0;
+  int64_t operations = 0;
+};
+
+class Communicator {
+ public:
+  static absl::StatusOr<std::unique_ptr<Communicator>> Create(std::unique_ptr<Transport> transport,
+                                                              CommunicatorOptions options);
+  virtual ~Communicator() = default;
+
+  virtual int rank() const = 0;
+  virtual int world_size() const = 0;
+
+  // Hands the buffers over to be summed over all ranks and returns at once. They belong to the communicator
+  // until WaitAll.
+  virtual void StartAllReduce(const ReduceBuffers& buffers) = 0;
+  // Waits for everything that was started.
+  virtual absl::Status WaitAll() = 0;
+
+  // StartAllReduce and WaitAll.
+  virtual absl::Status AllReduce(const ReduceBuffers& buffers) = 0;
+  // Overwrites `bytes` (of the same size on all ranks) with the root's.
+  virtual absl::Status Broadcast(int root, absl::Span<std::byte> bytes) = 0;
+  // all[r] = rank r's `mine`; sizes may differ from rank to rank, each at most 1 GiB.
+  virtual absl::StatusOr<std::vector<std::string>> AllGather(absl::string_view mine) = 0;
+  // Returns when every rank has called it.
+  virtual absl::Status Barrier() = 0;
+
+  // Ends everything under way and everything later with `status`.
+  virtual void Abort(const absl::Status& status) = 0;
+
+  virtual CommunicatorStats stats() const = 0;
+};
+
+}  // namespace lockstep
+
+#endif  // LOCKSTEP_COLLECTIVE_COMMUNICATOR_H_
