@@ -23,11 +23,15 @@ struct GradientKernels {
   void (*clamp)(float limit, float* values, int64_t size);
 };
 
-extern const GradientKernels kGradientKernelsAvx2;
-extern const GradientKernels kGradientKernelsAvx512;
+namespace avx2 {
+extern const GradientKernels kGradientKernels;
+}  // namespace avx2
+namespace avx512 {
+extern const GradientKernels kGradientKernels;
+}  // namespace avx512
 
 inline const GradientKernels& GradientKernelsFor(InstructionSet set) {
-  return set == InstructionSet::kAvx512 ? kGradientKernelsAvx512 : kGradientKernelsAvx2;
+  return set == InstructionSet::kAvx512 ? avx512::kGradientKernels : avx2::kGradientKernels;
 }
 
 }  // namespace lockstep

@@ -98,11 +98,15 @@ struct UpdateKernels {
   void (*adagrad)(const AdagradRule&, const UpdateBuffers&);
 };
 
-extern const UpdateKernels kUpdateKernelsAvx2;
-extern const UpdateKernels kUpdateKernelsAvx512;
+namespace avx2 {
+extern const UpdateKernels kUpdateKernels;
+}  // namespace avx2
+namespace avx512 {
+extern const UpdateKernels kUpdateKernels;
+}  // namespace avx512
 
 inline const UpdateKernels& UpdateKernelsFor(InstructionSet set) {
-  return set == InstructionSet::kAvx512 ? kUpdateKernelsAvx512 : kUpdateKernelsAvx2;
+  return set == InstructionSet::kAvx512 ? avx512::kUpdateKernels : avx2::kUpdateKernels;
 }
 
 }  // namespace lockstep

@@ -1,10 +1,7 @@
-// The bodies of update_kernels.h for one instruction set. Included by update_kernels_avx2.cc and
-// update_kernels_avx512.cc alone; see simd_batch.h for why everything is in an unnamed namespace.
-#ifndef LOCKSTEP_MODEL_UPDATE_KERNELS_SIMD_H_
-#define LOCKSTEP_MODEL_UPDATE_KERNELS_SIMD_H_
-
-#include "model/simd_batch.h"
 #include "model/update_kernels.h"
+
+#include "model/fused_simd.h"
+#include "model/kernels/simd.h"
 
 namespace lockstep {
 namespace {
@@ -12,7 +9,6 @@ namespace {
 // Each Step updates w and the slots for one batch of elements; the scalars of a rule are spread over a batch
 // once, before the loop.
 
-template <typename Batch>
 struct SgdStep {
   static constexpr int kSlots = 0;
   explicit SgdStep(const SgdRule& rule) : learning_rate(rule.learning_rate) {}
@@ -20,7 +16,6 @@ struct SgdStep {
   const Batch learning_rate;
 };
 
-template <typename Batch>
 struct MomentumStep {
   static constexpr int kSlots = 1;
   explicit MomentumStep(const MomentumRule& rule)
@@ -32,7 +27,6 @@ struct MomentumStep {
   const Batch learning_rate, momentum;
 };
 
-template <typename Batch>
 struct NesterovStep {
   static constexpr int kSlots = 1;
   explicit NesterovStep(const NesterovRule& rule)
@@ -45,7 +39,6 @@ struct NesterovStep {
   const Batch learning_rate, momentum;
 };
 
-template <typename Batch>
 struct AdamStep {
   static constexpr int kSlots = 2;
   explicit AdamStep(const AdamRule& rule)
@@ -68,7 +61,6 @@ struct AdamStep {
   const Batch step_size, one_minus_beta_1, one_minus_beta_2, epsilon, decay;
 };
 
-template <typename Batch>
 struct AmsgradStep {
   static constexpr int kSlots = 3;
   explicit AmsgradStep(const AmsgradRule& rule) : adam(rule.adam) {}
@@ -77,10 +69,9 @@ struct AmsgradStep {
     slots[2] = xsimd::max(slots[2], slots[1]);
     w = adam.Updated(w, slots[0], slots[2]);
   }
-  const AdamStep<Batch> adam;
+  const AdamStep adam;
 };
 
-template <typename Batch>
 struct RmsPropStep {
   static constexpr int kSlots = 1;
   explicit RmsPropStep(const RmsPropRule& rule)
@@ -102,7 +93,6 @@ struct RmsPropStep {
   const Batch learning_rate, rho, one_minus_rho, epsilon, momentum;
 };
 
-template <typename Batch>
 struct RmsPropMomentumStep {
   static constexpr int kSlots = 2;
   explicit RmsPropMomentumStep(const RmsPropMomentumRule& rule) : rmsprop(rule.rmsprop) {}
@@ -111,15 +101,13 @@ struct RmsPropMomentumStep {
     slots[1] = MultiplyAdd(rmsprop.momentum, slots[1], rmsprop.Increment(g, slots[0]));
     w = w - slots[1];
   }
-  const RmsPropStep<Batch> rmsprop;
+  const RmsPropStep rmsprop;
 };
 
-template <typename Batch>
 Batch Variance(const Batch& mean_square, const Batch& mean) {
   return xsimd::max(SubtractProduct(mean_square, mean, mean), Batch(0.0f));
 }
 
-template <typename Batch>
 struct RmsPropCenteredStep {
   static constexpr int kSlots = 2;
   explicit RmsPropCenteredStep(const RmsPropCenteredRule& rule) : rmsprop(rule.rmsprop) {}
@@ -128,10 +116,9 @@ struct RmsPropCenteredStep {
     slots[1] = rmsprop.Average(slots[1], g);
     w = w - rmsprop.Increment(g, Variance(slots[0], slots[1]));
   }
-  const RmsPropStep<Batch> rmsprop;
+  const RmsPropStep rmsprop;
 };
 
-template <typename Batch>
 struct RmsPropCenteredMomentumStep {
   static constexpr int kSlots = 3;
   explicit RmsPropCenteredMomentumStep(const RmsPropCenteredMomentumRule& rule) : rmsprop(rule.rmsprop) {}
@@ -141,10 +128,9 @@ struct RmsPropCenteredMomentumStep {
     slots[1] = MultiplyAdd(rmsprop.momentum, slots[1], rmsprop.Increment(g, Variance(slots[0], slots[2])));
     w = w - slots[1];
   }
-  const RmsPropStep<Batch> rmsprop;
+  const RmsPropStep rmsprop;
 };
 
-template <typename Batch>
 struct AdagradStep {
   static constexpr int kSlots = 1;
   explicit AdagradStep(const AdagradRule& rule) : learning_rate(rule.learning_rate), epsilon(rule.epsilon) {}
@@ -156,45 +142,43 @@ struct AdagradStep {
 };
 
 // The tail goes through the same vector instructions as the rest, in front of zeros.
-template <typename Arch, template <typename> class StepTemplate, typename Rule>
+template <typename Step, typename Rule>
 void Update(const Rule& rule, const UpdateBuffers& buffers) {
-  using Batch = xsimd::batch<float, Arch>;
-  using Step = StepTemplate<Batch>;
-  constexpr int64_t kWidth = Batch::size;
   const Step step(rule);
   Batch slots[Step::kSlots + 1];  // at least one, for the rule without slots
   int64_t i = 0;
   for (; i + kWidth <= buffers.size; i += kWidth) {
-    Batch w = Batch::load_unaligned(buffers.parameters + i);
-    for (int s = 0; s < Step::kSlots; ++s) slots[s] = Batch::load_unaligned(buffers.slots[s] + i);
-    step(Batch::load_unaligned(buffers.gradients + i), w, slots);
-    w.store_unaligned(buffers.parameters + i);
-    for (int s = 0; s < Step::kSlots; ++s) slots[s].store_unaligned(buffers.slots[s] + i);
+    Batch w = Load(buffers.parameters + i);
+    for (int s = 0; s < Step::kSlots; ++s) slots[s] = Load(buffers.slots[s] + i);
+    step(Load(buffers.gradients + i), w, slots);
+    Store(w, buffers.parameters + i);
+    for (int s = 0; s < Step::kSlots; ++s) Store(slots[s], buffers.slots[s] + i);
   }
   const int64_t tail = buffers.size - i;
   if (tail == 0) return;
-  Batch w = LoadPartial<Arch>(buffers.parameters + i, tail);
-  for (int s = 0; s < Step::kSlots; ++s) slots[s] = LoadPartial<Arch>(buffers.slots[s] + i, tail);
-  step(LoadPartial<Arch>(buffers.gradients + i, tail), w, slots);
-  StorePartial<Arch>(w, buffers.parameters + i, tail);
-  for (int s = 0; s < Step::kSlots; ++s) StorePartial<Arch>(slots[s], buffers.slots[s] + i, tail);
-}
-
-template <typename Arch>
-constexpr UpdateKernels MakeUpdateKernels() {
-  return {&Update<Arch, SgdStep, SgdRule>,
-          &Update<Arch, MomentumStep, MomentumRule>,
-          &Update<Arch, NesterovStep, NesterovRule>,
-          &Update<Arch, AdamStep, AdamRule>,
-          &Update<Arch, AmsgradStep, AmsgradRule>,
-          &Update<Arch, RmsPropStep, RmsPropRule>,
-          &Update<Arch, RmsPropMomentumStep, RmsPropMomentumRule>,
-          &Update<Arch, RmsPropCenteredStep, RmsPropCenteredRule>,
-          &Update<Arch, RmsPropCenteredMomentumStep, RmsPropCenteredMomentumRule>,
-          &Update<Arch, AdagradStep, AdagradRule>};
+  Batch w = LoadPart(buffers.parameters + i, tail, 0);
+  for (int s = 0; s < Step::kSlots; ++s) slots[s] = LoadPart(buffers.slots[s] + i, tail, 0);
+  step(LoadPart(buffers.gradients + i, tail, 0), w, slots);
+  StorePart(w, buffers.parameters + i, tail);
+  for (int s = 0; s < Step::kSlots; ++s) StorePart(slots[s], buffers.slots[s] + i, tail);
 }
 
 }  // namespace
-}  // namespace lockstep
 
-#endif  // LOCKSTEP_MODEL_UPDATE_KERNELS_SIMD_H_
+namespace LOCKSTEP_SIMD {
+
+extern const UpdateKernels kUpdateKernels = {
+    &Update<SgdStep, SgdRule>,
+    &Update<MomentumStep, MomentumRule>,
+    &Update<NesterovStep, NesterovRule>,
+    &Update<AdamStep, AdamRule>,
+    &Update<AmsgradStep, AmsgradRule>,
+    &Update<RmsPropStep, RmsPropRule>,
+    &Update<RmsPropMomentumStep, RmsPropMomentumRule>,
+    &Update<RmsPropCenteredStep, RmsPropCenteredRule>,
+    &Update<RmsPropCenteredMomentumStep, RmsPropCenteredMomentumRule>,
+    &Update<AdagradStep, AdagradRule>,
+};
+
+}  // namespace LOCKSTEP_SIMD
+}  // namespace lockstep
