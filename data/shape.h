@@ -1,0 +1,20 @@
+// Arithmetic on shapes that come from files and jobs, where sizes may be wrong on purpose.
+#ifndef LOCKSTEP_DATA_SHAPE_H_
+#define LOCKSTEP_DATA_SHAPE_H_
+
+#include <cstdint>
+#include <string>
+
+#include "absl/status/statusor.h"
+#include "absl/types/span.h"
+#include "base/shape_text.h"
+
+namespace lockstep {
+
+// Bytes of an array of `shape`. Errors: INVALID_ARGUMENT if a dimension is negative or the product does not
+// fit 62 bits.
+absl::StatusOr<int64_t> CheckedArrayBytes(absl::Span<const int64_t> shape, int64_t element_bytes);
+
+}  // namespace lockstep
+
+#endif  // LOCKSTEP_DATA_SHAPE_H_
