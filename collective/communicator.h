@@ -7,9 +7,9 @@
 //   all-gather    ring. n-1 hops; each rank sends (n-1)/n of the result.
 //   barrier       an all-reduce of nothing but a token.
 //
-// One thread of its own runs the operations in the order in which they were started, so that all-reduces go on
-// while the caller computes. The first error ends the group: every later call returns it, and the contents of
-// buffers under way are unspecified. An error names the rank, the operation and the segment waited for.
+// One thread of its own runs the operations in the order in which they were started, so that all-reduces go
+// on while the caller computes. The first error ends the group: every later call returns it, and the contents
+// of buffers under way are unspecified. An error names the rank, the operation and the segment waited for.
 //
 // Thread-compatible, except Abort, which any thread may call.
 #ifndef LOCKSTEP_COLLECTIVE_COMMUNICATOR_H_

@@ -1,0 +1,45 @@
+#include "collective/chunked_buffers.h"
+
+#include <algorithm>
+
+namespace lockstep {
+namespace {
+
+// The elements of `part`, which starts at byte `part_begin` of a chunk, that lie in bytes [begin, end).
+template <typename T>
+absl::Span<T> Intersect(absl::Span<T> part, size_t part_begin, size_t begin, size_t end) {
+  const size_t part_end = part_begin + part.size() * sizeof(T);
+  begin = std::clamp(begin, part_begin, part_end);
+  end = std::clamp(end, part_begin, part_end);
+  return part.subspan((begin - part_begin) / sizeof(T), (end - begin) / sizeof(T));
+}
+
+template <typename T>
+absl::Span<T> Fraction(absl::Span<T> all, size_t index, size_t count) {
+  const size_t begin = all.size() * index / count;
+  return all.subspan(begin, all.size() * (index + 1) / count - begin);
+}
+
+}  // namespace
+
+ChunkedBuffers::ChunkedBuffers(const ReduceBuffers& buffers, int num_chunks, size_t segment_bytes)
+    : buffers_(buffers), num_chunks_(num_chunks), segment_bytes_(segment_bytes) {
+  for (int chunk = 0; chunk < num_chunks; ++chunk) {
+    const size_t bytes = SizeBytes(Chunk(chunk));
+    num_segments_ = std::max<int64_t>(num_segments_, (bytes + segment_bytes - 1) / segment_bytes);
+  }
+}
+
+ReduceBuffers ChunkedBuffers::Chunk(int chunk) const {
+  return {Fraction(buffers_.doubles, chunk, num_chunks_), Fraction(buffers_.floats, chunk, num_chunks_)};
+}
+
+ReduceBuffers ChunkedBuffers::Segment(int chunk, int64_t segment) const {
+  const ReduceBuffers all = Chunk(chunk);
+  const size_t begin = segment * segment_bytes_;
+  const size_t end = begin + segment_bytes_;
+  return {Intersect(all.doubles, 0, begin, end),
+          Intersect(all.floats, all.doubles.size() * sizeof(double), begin, end)};
+}
+
+}  // namespace lockstep

@@ -1,0 +1,43 @@
+// How the buffers of one all-reduce are cut: into world_size chunks, and each chunk into segments.
+//
+// Doubles and floats are each cut into chunks that differ by at most one element. A chunk is thought of as
+// one run of bytes, its doubles in front of its floats, and cut every segment_bytes bytes; so the doubles
+// travel in the first segments. Chunks may be empty (fewer elements than ranks), and a chunk may have one
+// segment less than another. A value type that refers to the caller's buffers.
+#ifndef LOCKSTEP_COLLECTIVE_CHUNKED_BUFFERS_H_
+#define LOCKSTEP_COLLECTIVE_CHUNKED_BUFFERS_H_
+
+#include <cstddef>
+#include <cstdint>
+
+#include "collective/communicator.h"
+
+namespace lockstep {
+
+class ChunkedBuffers {
+ public:
+  // segment_bytes is a positive multiple of 8, so that no cut divides an element.
+  ChunkedBuffers(const ReduceBuffers& buffers, int num_chunks, size_t segment_bytes);
+
+  // Of the longest chunk.
+  int64_t num_segments() const { return num_segments_; }
+
+  // The part of the buffers that is segment `segment` of `chunk`; empty beyond the chunk's last segment.
+  ReduceBuffers Segment(int chunk, int64_t segment) const;
+
+ private:
+  ReduceBuffers Chunk(int chunk) const;
+
+  const ReduceBuffers buffers_;
+  const size_t num_chunks_;
+  const size_t segment_bytes_;
+  int64_t num_segments_ = 0;
+};
+
+inline size_t SizeBytes(const ReduceBuffers& buffers) {
+  return buffers.doubles.size() * sizeof(double) + buffers.floats.size() * sizeof(float);
+}
+
+}  // namespace lockstep
+
+#endif  // LOCKSTEP_COLLECTIVE_CHUNKED_BUFFERS_H_

@@ -1,0 +1,293 @@
+#include "collective/communicator.h"
+
+#include <cmath>
+#include <cstring>
+#include <random>
+#include <string>
+
+#include "absl/strings/str_cat.h"
+#include "base/mutex.h"
+#include "base/random.h"
+#include "collective/run_on_ranks.h"
+#include "collective/transport/in_process_transport.h"
+#include "collective/transport/reorder_transport.h"
+
+namespace lockstep {
+namespace {
+
+using ::testing::AllOf;
+using ::testing::HasSubstr;
+
+constexpr int kWorldSizes[] = {1, 2, 3, 4, 5, 6, 7, 8, 9, 16};
+constexpr size_t kSegmentBytes = 64;  // 16 floats
+
+CommunicatorOptions SmallSegments() {
+  CommunicatorOptions options;
+  options.segment_bytes = kSegmentBytes;
+  options.timeout = absl::Seconds(60);
+  return options;
+}
+
+// 0, 1, around the number of ranks, primes, around one segment per chunk, several segments.
+std::vector<size_t> Counts(int n) {
+  const size_t ranks = n;
+  const size_t segment = ranks * kSegmentBytes / sizeof(float);
+  return {0, 1, ranks - 1, ranks, ranks + 1, 7, 101, segment - 1, segment, segment + 1, 5 * segment + 3};
+}
+
+// Differs for every (rank, index), and sums of 16 are exact in float.
+int Value(int rank, size_t index) { return static_cast<int>((index * 37 + rank * 1009) % 65536) + 1; }
+int64_t SumOfValues(int n, size_t index) {
+  int64_t sum = 0;
+  for (int rank = 0; rank < n; ++rank) sum += Value(rank, index);
+  return sum;
+}
+
+void ExpectExactSums(Communicator* communicator, size_t num_doubles, size_t num_floats) {
+  std::vector<double> doubles(num_doubles);
+  std::vector<float> floats(num_floats);
+  for (size_t i = 0; i < num_doubles; ++i) doubles[i] = Value(communicator->rank(), i);
+  for (size_t i = 0; i < num_floats; ++i) floats[i] = static_cast<float>(Value(communicator->rank(), i + 7));
+  ASSERT_OK(communicator->AllReduce({absl::MakeSpan(doubles), absl::MakeSpan(floats)}));
+  const int n = communicator->world_size();
+  for (size_t i = 0; i < num_doubles; ++i) {
+    ASSERT_EQ(doubles[i], SumOfValues(n, i))
+        << "rank " << communicator->rank() << " of " << n << " double " << i;
+  }
+  for (size_t i = 0; i < num_floats; ++i) {
+    ASSERT_EQ(floats[i], SumOfValues(n, i + 7))
+        << "rank " << communicator->rank() << " of " << n << " float " << i;
+  }
+}
+
+TEST(CommunicatorTest, AllReduceIsExactForAnyWorldSizeAndLength) {
+  for (int n : kWorldSizes) {
+    RunOnRanks(MakeInProcessGroup(n), SmallSegments(), [n](Communicator* communicator) {
+      for (size_t floats : Counts(n)) {
+        for (size_t doubles : {size_t{0}, size_t{1}, size_t{3}, size_t{50}}) {
+          ExpectExactSums(communicator, doubles, floats);
+        }
+      }
+    });
+  }
+}
+
+TEST(CommunicatorTest, A21FewerElementsThanRanksAndLengthsThatDoNotDivide) {
+  RunOnRanks(MakeInProcessGroup(4), CommunicatorOptions(), [](Communicator* communicator) {
+    for (size_t length : {1, 2, 3, 4, 5, 7, 1023}) {
+      std::vector<float> values(length);
+      for (size_t i = 0; i < length; ++i)
+        values[i] = static_cast<float>((communicator->rank() + 1) * (i + 1));
+      ASSERT_OK(communicator->AllReduce({{}, absl::MakeSpan(values)}));
+      for (size_t i = 0; i < length; ++i) ASSERT_EQ(values[i], 10.0f * static_cast<float>(i + 1));
+    }
+  });
+}
+
+// Any two orders of summation of n values differ by at most (n-1) eps sum|x| to first order.
+TEST(CommunicatorTest, RandomFloatsAreSummedWithinRoundingAndAlikeOnAllRanksAndInAllRuns) {
+  constexpr size_t kCount = 10007;
+  for (int n : {2, 3, 7, 16}) {
+    const auto value = [](int rank, size_t i) {
+      return UnitFloat(Philox(5, RandomPurpose::kSynthetic, rank, i)[0]) - 0.5f;
+    };
+    std::vector<std::vector<float>> results(2 * n, std::vector<float>(kCount));
+    for (int run = 0; run < 2; ++run) {
+      RunOnRanks(MakeInProcessGroup(n), SmallSegments(), [&](Communicator* communicator) {
+        std::vector<float>& mine = results[run * n + communicator->rank()];
+        for (size_t i = 0; i < kCount; ++i) mine[i] = value(communicator->rank(), i);
+        ASSERT_OK(communicator->AllReduce({{}, absl::MakeSpan(mine)}));
+      });
+    }
+    for (size_t i = 0; i < kCount; ++i) {
+      double sum = 0, magnitude = 0;
+      for (int rank = 0; rank < n; ++rank) {
+        sum += value(rank, i);
+        magnitude += std::abs(value(rank, i));
+      }
+      ASSERT_NEAR(results[0][i], sum, (n - 1) * 0x1p-23 * magnitude) << i;
+    }
+    for (const std::vector<float>& other : results) {
+      EXPECT_EQ(std::memcmp(other.data(), results[0].data(), kCount * sizeof(float)), 0);
+    }
+  }
+}
+
+// The documented order of summation, element by element.
+TEST(CommunicatorTest, ChunkCIsSummedInRingOrderFromRankCPlus1) {
+  constexpr int kRanks = 5;
+  constexpr size_t kPerChunk = 40;
+  const auto value = [](int rank, size_t i) {
+    return UnitFloat(Philox(6, RandomPurpose::kSynthetic, rank, i)[0]) * 1e3f;
+  };
+  RunOnRanks(MakeInProcessGroup(kRanks), SmallSegments(), [&](Communicator* communicator) {
+    std::vector<float> mine(kRanks * kPerChunk);
+    for (size_t i = 0; i < mine.size(); ++i) mine[i] = value(communicator->rank(), i);
+    ASSERT_OK(communicator->AllReduce({{}, absl::MakeSpan(mine)}));
+    for (size_t i = 0; i < mine.size(); ++i) {
+      const int chunk = static_cast<int>(i / kPerChunk);
+      float sum = value((chunk + 1) % kRanks, i);
+      for (int k = 2; k <= kRanks; ++k) sum += value((chunk + k) % kRanks, i);
+      ASSERT_EQ(mine[i], sum) << i;
+    }
+  });
+}
+
+TEST(CommunicatorTest, A22EqualSizesAreNotMixedWhenMessagesAreDelayed) {
+  constexpr int kRanks = 3;
+  std::vector<std::unique_ptr<Transport>> group;
+  for (std::unique_ptr<Transport>& transport : MakeInProcessGroup(kRanks)) {
+    group.push_back(std::make_unique<ReorderTransport>(std::move(transport), 1 + group.size()));
+  }
+  RunOnRanks(std::move(group), SmallSegments(), [](Communicator* communicator) {
+    for (int step = 0; step < 50; ++step) {
+      std::vector<std::vector<float>> buckets(3, std::vector<float>(500));
+      for (int b = 0; b < 3; ++b) {
+        for (size_t i = 0; i < 500; ++i) {
+          buckets[b][i] = static_cast<float>(Value(communicator->rank(), 1000 * b + i + step));
+        }
+        communicator->StartAllReduce({{}, absl::MakeSpan(buckets[b])});
+      }
+      ASSERT_OK(communicator->WaitAll());
+      for (int b = 0; b < 3; ++b) {
+        for (size_t i = 0; i < 500; ++i) {
+          ASSERT_EQ(buckets[b][i], SumOfValues(kRanks, 1000 * b + i + step)) << step << " " << b << " " << i;
+        }
+      }
+    }
+  });
+}
+
+TEST(CommunicatorTest, BroadcastGivesEveryRankTheRootsBytes) {
+  for (int n : {1, 2, 3, 5, 16}) {
+    RunOnRanks(MakeInProcessGroup(n), SmallSegments(), [n](Communicator* communicator) {
+      for (size_t size : {0, 1, 63, 64, 65, 1000}) {
+        for (int root = 0; root < n; ++root) {
+          std::vector<std::byte> bytes(size), expected(size);
+          for (size_t i = 0; i < size; ++i) {
+            bytes[i] = static_cast<std::byte>(communicator->rank() * 17 + i);
+            expected[i] = static_cast<std::byte>(root * 17 + i);
+          }
+          ASSERT_OK(communicator->Broadcast(root, absl::MakeSpan(bytes)));
+          ASSERT_TRUE(bytes == expected) << n << " " << root << " " << size;
+        }
+      }
+    });
+  }
+}
+
+TEST(CommunicatorTest, BroadcastRefusesARootThatDoesNotExist) {
+  RunOnRanks(MakeInProcessGroup(2), SmallSegments(), [](Communicator* communicator) {
+    EXPECT_THAT(communicator->Broadcast(2, {}),
+                StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("rank 2")));
+    EXPECT_OK(communicator->Barrier());
+  });
+}
+
+TEST(CommunicatorTest, AllGatherKeepsSizesAndOrder) {
+  for (int n : {1, 2, 3, 5, 16}) {
+    RunOnRanks(MakeInProcessGroup(n), SmallSegments(), [n](Communicator* communicator) {
+      const auto text = [](int rank) { return std::string(static_cast<size_t>(rank % 3 * 70), 'a' + rank); };
+      ASSERT_OK_AND_ASSIGN(const std::vector<std::string> all,
+                           communicator->AllGather(text(communicator->rank())));
+      ASSERT_EQ(all.size(), static_cast<size_t>(n));
+      for (int rank = 0; rank < n; ++rank) EXPECT_EQ(all[rank], text(rank));
+    });
+  }
+}
+
+TEST(CommunicatorTest, NobodyLeavesABarrierBeforeTheLastHasCome) {
+  constexpr int kRanks = 5;
+  Mutex mutex;
+  int arrived[20] = {};
+  RunOnRanks(MakeInProcessGroup(kRanks), SmallSegments(), [&](Communicator* communicator) {
+    for (int round = 0; round < 20; ++round) {
+      {
+        MutexLock lock(&mutex);
+        ++arrived[round];
+      }
+      ASSERT_OK(communicator->Barrier());
+      MutexLock lock(&mutex);
+      EXPECT_EQ(arrived[round], kRanks);
+    }
+  });
+}
+
+TEST(CommunicatorTest, StatsCountBytesOnTheWire) {
+  RunOnRanks(MakeInProcessGroup(4), SmallSegments(), [](Communicator* communicator) {
+    std::vector<float> values(4000);
+    ASSERT_OK(communicator->AllReduce({{}, absl::MakeSpan(values)}));
+    const CommunicatorStats stats = communicator->stats();
+    EXPECT_EQ(stats.operations, 1);
+    EXPECT_EQ(stats.bytes_sent, 2 * 3 * 4000);  // 2(n-1)/n of 16000 bytes
+    EXPECT_GT(stats.busy, absl::ZeroDuration());
+    EXPECT_GT(stats.exposed, absl::ZeroDuration());
+  });
+}
+
+TEST(CommunicatorTest, OneRankAloneNeedsNobody) {
+  RunOnRanks(MakeInProcessGroup(1), CommunicatorOptions(), [](Communicator* communicator) {
+    std::vector<float> values = {1, 2};
+    std::vector<std::byte> bytes(5);
+    EXPECT_OK(communicator->AllReduce({{}, absl::MakeSpan(values)}));
+    EXPECT_EQ(values, (std::vector<float>{1, 2}));
+    EXPECT_OK(communicator->Broadcast(0, absl::MakeSpan(bytes)));
+    EXPECT_OK(communicator->Barrier());
+    EXPECT_EQ(communicator->stats().bytes_sent, 0);
+  });
+}
+
+TEST(CommunicatorTest, ATimeoutSaysWhatWasWaitedFor) {
+  CommunicatorOptions options = SmallSegments();
+  options.timeout = absl::Milliseconds(50);
+  options.stall_warning = absl::Milliseconds(20);
+  std::vector<std::unique_ptr<Transport>> group = MakeInProcessGroup(2);
+  ASSERT_OK_AND_ASSIGN(const std::unique_ptr<Communicator> communicator,
+                       Communicator::Create(std::move(group[0]), options));
+  std::vector<float> values(100);
+  const absl::Status status = communicator->AllReduce({{}, absl::MakeSpan(values)});
+  EXPECT_THAT(
+      status,
+      StatusIs(absl::StatusCode::kDeadlineExceeded,
+               AllOf(HasSubstr("no progress for 50ms"), HasSubstr("all-reduce 0 of 400 bytes"),
+                     HasSubstr("waiting for rank 1 at step 0 segment 0"), HasSubstr("timeout_seconds"))));
+  EXPECT_EQ(communicator->Barrier(), status);
+}
+
+TEST(CommunicatorTest, AbortEndsWhatIsUnderWayAndEverythingLater) {
+  std::vector<std::unique_ptr<Transport>> group = MakeInProcessGroup(2);
+  ASSERT_OK_AND_ASSIGN(const std::unique_ptr<Communicator> communicator,
+                       Communicator::Create(std::move(group[0]), CommunicatorOptions()));
+  std::vector<float> values(100);
+  communicator->StartAllReduce({{}, absl::MakeSpan(values)});
+  communicator->StartAllReduce({{}, absl::MakeSpan(values)});
+  communicator->Abort(absl::CancelledError("user's wish"));
+  EXPECT_THAT(communicator->WaitAll(), StatusIs(absl::StatusCode::kCancelled, HasSubstr("user's wish")));
+  EXPECT_THAT(communicator->Barrier(), StatusIs(absl::StatusCode::kCancelled, HasSubstr("user's wish")));
+}
+
+TEST(CommunicatorTest, DestructionEndsWhatIsUnderWay) {
+  std::vector<std::unique_ptr<Transport>> group = MakeInProcessGroup(2);
+  std::vector<float> values(100);
+  ASSERT_OK_AND_ASSIGN(const std::unique_ptr<Communicator> communicator,
+                       Communicator::Create(std::move(group[0]), CommunicatorOptions()));
+  communicator->StartAllReduce({{}, absl::MakeSpan(values)});
+}
+
+TEST(CommunicatorTest, RefusesOptionsThatMakeNoSense) {
+  const auto create = [](CommunicatorOptions options) {
+    return Communicator::Create(std::move(MakeInProcessGroup(1)[0]), options);
+  };
+  CommunicatorOptions options;
+  options.segment_bytes = 12;
+  EXPECT_THAT(create(options),
+              StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("segment_bytes is 12")));
+  options = CommunicatorOptions();
+  options.timeout = absl::ZeroDuration();
+  EXPECT_THAT(create(options), StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("timeout 0")));
+  EXPECT_THAT(Communicator::Create(nullptr, CommunicatorOptions()),
+              StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("without a transport")));
+}
+
+}  // namespace
+}  // namespace lockstep

@@ -1,0 +1,83 @@
+#include "collective/exchange.h"
+
+#include <algorithm>
+
+#include "absl/strings/str_cat.h"
+#include "absl/time/clock.h"
+#include "base/logging.h"
+#include "collective/peer_lost.h"
+
+namespace lockstep {
+
+Exchange::Exchange(Transport* transport, const CommunicatorOptions* options, absl::string_view operation,
+                   int64_t sequence, size_t size_bytes)
+    : transport_(transport),
+      options_(options),
+      operation_(operation),
+      sequence_(sequence),
+      size_bytes_(size_bytes),
+      last_progress_(absl::Now()) {}
+
+uint64_t Exchange::Tag(const MessagePosition& position) const {
+  return static_cast<uint64_t>(sequence_) << (kStepBits + kSegmentBits) |
+         static_cast<uint64_t>(position.step) << kSegmentBits | static_cast<uint64_t>(position.segment);
+}
+
+void Exchange::Send(const MessagePosition& position, const SendParts& parts, Completion* completion) {
+  bytes_sent_ += parts.size_bytes();
+  transport_->Send(position.peer, Tag(position), parts, completion);
+}
+
+void Exchange::Receive(const MessagePosition& position, ReceiveMode mode, const ReceiveParts& parts,
+                       Completion* completion) {
+  transport_->Receive(position.peer, Tag(position), mode, parts, completion);
+}
+
+absl::Status Exchange::WaitSent(const MessagePosition& position, Completion* completion) {
+  return Wait("sending to", position, completion);
+}
+
+absl::Status Exchange::WaitReceived(const MessagePosition& position, size_t size_bytes,
+                                    Completion* completion) {
+  absl::Status status = Wait("waiting for", position, completion);
+  if (status.ok()) bytes_received_ += size_bytes;
+  return status;
+}
+
+absl::Status Exchange::Wait(absl::string_view what, const MessagePosition& position, Completion* completion) {
+  const absl::Time end = last_progress_ + options_->timeout;
+  absl::Time warning = last_progress_ + options_->stall_warning;
+  while (!completion->Wait(std::min(end, warning))) {
+    if (absl::Now() >= end) return OnTimeout(what, position);
+    LOG(WARNING) << "rank " << rank() << ": no progress for "
+                 << absl::FormatDuration(absl::Now() - last_progress_) << " in " << Describe(what, position);
+    warning += options_->stall_warning;
+  }
+  const absl::Status status = completion->status();
+  if (!status.ok()) {
+    transport_->Abort(status);
+    return WithContext(status, Describe(what, position));
+  }
+  last_progress_ = absl::Now();
+  return absl::OkStatus();
+}
+
+absl::Status Exchange::OnTimeout(absl::string_view what, const MessagePosition& position) {
+  absl::Status status = absl::DeadlineExceededError(
+      absl::StrCat("rank ", rank(), " made no progress for ", absl::FormatDuration(options_->timeout), " in ",
+                   Describe(what, position), ": see whether rank ", position.peer,
+                   " is alive and runs the same job, or raise timeout_seconds"));
+  SetLostRank(position.peer, &status);
+  transport_->Abort(status);
+  // Somebody else may have been first: theirs is the root cause.
+  const absl::Status first = transport_->status();
+  return first.ok() ? status : first;
+}
+
+std::string Exchange::Describe(absl::string_view what, const MessagePosition& position) const {
+  return absl::StrCat(operation_, " ", sequence_, " of ", size_bytes_, " bytes, ", what, " rank ",
+                      position.peer, " at step ", position.step, " segment ", position.segment, ", ",
+                      bytes_received_, " bytes received and ", bytes_sent_, " sent so far");
+}
+
+}  // namespace lockstep

@@ -1,0 +1,76 @@
+// The messages of one collective operation: gives them their tags, waits for them with an end, and says what
+// was waited for when they do not come.
+//
+// A tag is made of the operation's sequence number in the group, the step and the segment; ranks that run the
+// same operations in the same order therefore agree on it, and no tag is used twice.
+//
+// Any error ends the group: when Wait returns one, the transport has been aborted and refers to no buffer and
+// no Completion of the operation any more.
+// Thread-compatible; lives as long as the operation.
+#ifndef LOCKSTEP_COLLECTIVE_EXCHANGE_H_
+#define LOCKSTEP_COLLECTIVE_EXCHANGE_H_
+
+#include <cstdint>
+#include <string>
+
+#include "absl/status/status.h"
+#include "absl/strings/string_view.h"
+#include "absl/time/time.h"
+#include "collective/communicator.h"
+#include "collective/transport/transport.h"
+
+namespace lockstep {
+
+// Which message of an operation.
+struct MessagePosition {
+  int peer = 0;
+  int step = 0;
+  int64_t segment = 0;
+};
+
+class Exchange {
+ public:
+  // Limits of the tag's fields: 2^36 operations, 2^8 steps, 2^20 segments.
+  static constexpr int kStepBits = 8;
+  static constexpr int kSegmentBits = 20;
+
+  // `operation` names the kind ("all-reduce"). All pointers outlive the exchange.
+  Exchange(Transport* transport, const CommunicatorOptions* options, absl::string_view operation,
+           int64_t sequence, size_t size_bytes);
+
+  int rank() const { return transport_->rank(); }
+  int world_size() const { return transport_->world_size(); }
+  const CommunicatorOptions& options() const { return *options_; }
+
+  void Send(const MessagePosition& position, const SendParts& parts, Completion* completion);
+  void Receive(const MessagePosition& position, ReceiveMode mode, const ReceiveParts& parts,
+               Completion* completion);
+
+  // Wait for the end of a Send or Receive.
+  // Errors: what the transport reports, with operation and position added; DEADLINE_EXCEEDED after
+  // options.timeout without progress of the operation.
+  absl::Status WaitSent(const MessagePosition& position, Completion* completion);
+  absl::Status WaitReceived(const MessagePosition& position, size_t size_bytes, Completion* completion);
+
+  // Handed to the transport so far.
+  int64_t bytes_sent() const { return bytes_sent_; }
+
+ private:
+  uint64_t Tag(const MessagePosition& position) const;
+  absl::Status Wait(absl::string_view what, const MessagePosition& position, Completion* completion);
+  absl::Status OnTimeout(absl::string_view what, const MessagePosition& position);
+  std::string Describe(absl::string_view what, const MessagePosition& position) const;
+
+  Transport* const transport_;
+  const CommunicatorOptions* const options_;
+  const std::string operation_;
+  const int64_t sequence_;
+  const size_t size_bytes_;
+  absl::Time last_progress_;
+  int64_t bytes_sent_ = 0;
+  int64_t bytes_received_ = 0;
+};
+
+}  // namespace lockstep
+
+#endif  // LOCKSTEP_COLLECTIVE_EXCHANGE_H_
