@@ -29,6 +29,4 @@ absl::StatusOr<int64_t> CheckShape(const Shape& shape) {
   return elements;
 }
 
-std::string ShapeToString(const Shape& shape) { return absl::StrCat("[", absl::StrJoin(shape, ", "), "]"); }
-
 }  // namespace lockstep

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "absl/status/statusor.h"
+#include "base/shape_text.h"
 
 namespace lockstep {
 
@@ -22,9 +23,6 @@ int64_t NumElements(const Shape& shape);
 // The number of elements.
 // Errors: INVALID_ARGUMENT a size is below 1 or there are more than kMaxTensorElements elements.
 absl::StatusOr<int64_t> CheckShape(const Shape& shape);
-
-// "[28, 28]"
-std::string ShapeToString(const Shape& shape);
 
 }  // namespace lockstep
 
