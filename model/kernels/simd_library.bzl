@@ -32,7 +32,7 @@ def simd_library(name, srcs, hdrs, deps = [], **kwargs):
       name: of the cc_library.
       srcs: sources whose functions are in namespace lockstep::LOCKSTEP_SIMD. They must not use functions
         that other sources could share with them: nothing of the standard library but types and intrinsics.
-        //model/kernels:simd_symbols_test checks the objects.
+        NAME_symbols_test checks the objects.
       hdrs: declare the functions in both namespaces.
       deps: of all of them.
       **kwargs: of the cc_library NAME.
@@ -51,4 +51,12 @@ def simd_library(name, srcs, hdrs, deps = [], **kwargs):
         hdrs = hdrs,
         deps = deps + [":" + name + "_" + instruction_set for instruction_set in _INSTRUCTION_SETS],
         **kwargs
+    )
+    objects = [":" + name + "_" + instruction_set for instruction_set in _INSTRUCTION_SETS]
+    native.sh_test(
+        name = name + "_symbols_test",
+        size = "small",
+        srcs = ["//model/kernels:simd_symbols_test.sh"],
+        args = ["$(locations %s)" % target for target in objects],
+        data = objects,
     )
