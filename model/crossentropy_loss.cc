@@ -85,22 +85,22 @@ double LogitsLoss(const float* logits, const Label& label, int64_t num_classes, 
 template <typename Label>
 double ProbabilitiesLoss(const float* probabilities, const Label& label, int64_t num_classes, double scale,
                          float* gradient) {
-  float sum = 0;
+  double sum = 0;
   for (int64_t c = 0; c < num_classes; ++c) sum += probabilities[c];
+  if (!std::isfinite(sum)) sum = std::nan("");
   double loss = 0;
   double dot = 0;
-  if (gradient != nullptr) std::fill_n(gradient, num_classes, 0.0f);
   label.ForEach(num_classes, [&](int64_t c, double weight) {
-    const float q = probabilities[c] / sum;
-    loss -= weight * std::log(Clip(q));
-    if (gradient == nullptr || IsClipped(q)) return;
-    dot -= weight;
-    gradient[c] = static_cast<float>(-scale * weight / q / sum);
+    const float q = static_cast<float>(probabilities[c] / sum);
+    loss -= weight * std::log(static_cast<double>(Clip(q)));
+    if (!IsClipped(q)) dot -= weight;
   });
-  if (!std::isfinite(sum)) loss = std::nan("");
   if (gradient == nullptr) return loss;
-  const float common = static_cast<float>(scale * dot / sum);
-  for (int64_t c = 0; c < num_classes; ++c) gradient[c] -= common;
+  for (int64_t c = 0; c < num_classes; ++c) {
+    const float q = static_cast<float>(probabilities[c] / sum);
+    const double slope = label[c] == 0 || IsClipped(q) ? 0 : -label[c] / q;
+    gradient[c] = static_cast<float>(scale * (slope - dot) / sum);
+  }
   return loss;
 }
 
