@@ -7,9 +7,10 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
+#include "base/shape_text.h"
 #include "base/status_macros.h"
+#include "data/array_bytes.h"
 #include "data/element_type.h"
-#include "data/shape.h"
 
 namespace lockstep {
 namespace {

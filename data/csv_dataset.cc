@@ -5,12 +5,12 @@
 #include <utility>
 
 #include "absl/status/status.h"
-#include "absl/strings/escaping.h"
 #include "absl/strings/match.h"
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "absl/strings/string_view.h"
+#include "base/quoted.h"
 #include "base/status_macros.h"
 #include "data/array_dataset.h"
 #include "data/csv_tokenizer.h"
@@ -20,10 +20,8 @@
 namespace lockstep {
 namespace {
 
-std::string Quoted(absl::string_view text) {
-  constexpr size_t kMostShown = 40;
-  return absl::StrCat("\"", absl::CEscape(text.substr(0, kMostShown)),
-                      text.size() > kMostShown ? "...\"" : "\"");
+std::string QuotedList(const std::vector<std::string>& names) {
+  return absl::StrJoin(names, ", ", [](std::string* out, const std::string& name) { *out += Quoted(name); });
 }
 
 bool IsMissing(absl::string_view cell) {
@@ -117,9 +115,9 @@ absl::Status CsvLoader::ReadHeader(CsvTokenizer* tokenizer) {
     return ChooseColumns();
   }
   if (header == header_) return absl::OkStatus();
-  return InFile(absl::InvalidArgumentError(absl::StrCat("its header (", absl::StrJoin(header, ", "),
+  return InFile(absl::InvalidArgumentError(absl::StrCat("its header (", QuotedList(header),
                                                         ") differs from that of the first file (",
-                                                        absl::StrJoin(header_, ", "), ")")));
+                                                        QuotedList(header_), ")")));
 }
 
 absl::Status CsvLoader::ChooseColumns() {
@@ -147,8 +145,8 @@ absl::Status CsvLoader::ChooseColumns() {
 absl::StatusOr<size_t> CsvLoader::FindColumn(const std::string& name) const {
   const auto found = std::find(header_.begin(), header_.end(), name);
   if (found == header_.end()) {
-    return InFile(absl::InvalidArgumentError(absl::StrCat(
-        "there is no column ", Quoted(name), "; the header has: ", absl::StrJoin(header_, ", "))));
+    return InFile(absl::InvalidArgumentError(
+        absl::StrCat("there is no column ", Quoted(name), "; the header has: ", QuotedList(header_))));
   }
   if (std::find(found + 1, header_.end(), name) != header_.end()) {
     return InFile(absl::InvalidArgumentError(absl::StrCat("the header has column ", Quoted(name), " twice")));

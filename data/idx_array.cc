@@ -8,9 +8,10 @@
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
+#include "base/shape_text.h"
 #include "base/status_macros.h"
+#include "data/array_bytes.h"
 #include "data/gzip.h"
-#include "data/shape.h"
 
 namespace lockstep {
 namespace {

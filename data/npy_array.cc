@@ -6,9 +6,9 @@
 
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
+#include "base/shape_text.h"
 #include "base/status_macros.h"
 #include "data/npy_header.h"
-#include "data/shape.h"
 
 namespace lockstep {
 namespace {

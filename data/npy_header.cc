@@ -8,8 +8,9 @@
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/string_view.h"
+#include "base/quoted.h"
 #include "base/status_macros.h"
-#include "data/shape.h"
+#include "data/array_bytes.h"
 
 namespace lockstep {
 namespace {
@@ -132,7 +133,7 @@ absl::StatusOr<ElementFormat> ParseDescr(const std::string& descr) {
     if (type == ElementTypeName(format.type)) return format;
   }
   return absl::InvalidArgumentError(
-      absl::StrCat("element type \"", descr, "\" is not one of f2 f4 f8, i1 i2 i4 i8, u1 u2 u4 u8, b1"));
+      absl::StrCat("element type ", Quoted(descr), " is not one of f2 f4 f8, i1 i2 i4 i8, u1 u2 u4 u8, b1"));
 }
 
 absl::StatusOr<NpyHeader> Interpret(const Dictionary& dictionary) {

@@ -11,11 +11,12 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "absl/strings/strip.h"
+#include "base/quoted.h"
+#include "base/shape_text.h"
 #include "base/status_macros.h"
 #include "data/gzip.h"
 #include "data/npy_array.h"
 #include "data/npy_header.h"
-#include "data/shape.h"
 
 namespace lockstep {
 namespace {
@@ -86,7 +87,10 @@ absl::StatusOr<NpzArchive> NpzArchive::Open(std::shared_ptr<const Bytes> bytes, 
     return absl::InvalidArgumentError(absl::StrCat("file ", name, " is not a usable NPZ archive: ", problem));
   }
   zip_error_fini(&error);
-  return NpzArchive(std::move(bytes), name, archive);
+  NpzArchive opened(std::move(bytes), name, archive);
+  // To libzip an empty file is an empty archive.
+  if (zip_get_num_entries(archive, 0) > 0) return opened;
+  return absl::InvalidArgumentError(absl::StrCat("file ", name, " is not a usable NPZ archive: it is empty"));
 }
 
 NpzArchive::NpzArchive(std::shared_ptr<const Bytes> bytes, std::string name, zip* archive)
@@ -94,11 +98,11 @@ NpzArchive::NpzArchive(std::shared_ptr<const Bytes> bytes, std::string name, zip
 
 absl::StatusOr<TypedArray> NpzArchive::Read(const std::string& array) const {
   const std::string member = absl::StrCat(array, kSuffix);
-  const std::string name = absl::StrCat("file ", name_, " array \"", array, "\"");
+  const std::string name = absl::StrCat("file ", name_, " array ", Quoted(array));
   const zip_int64_t index = zip_name_locate(archive_.get(), member.c_str(), 0);
   if (index < 0) {
     return absl::NotFoundError(
-        absl::StrCat("file ", name_, " has no array \"", array, "\"; it holds: ", ArrayNames()));
+        absl::StrCat("file ", name_, " has no array ", Quoted(array), "; it holds: ", ArrayNames()));
   }
   zip_stat_t stat;
   if (zip_stat_index(archive_.get(), index, 0, &stat) != 0 || (stat.valid & ZIP_STAT_SIZE) == 0 ||
@@ -116,7 +120,7 @@ std::string NpzArchive::ArrayNames() const {
   const zip_int64_t entries = zip_get_num_entries(archive_.get(), 0);
   for (zip_int64_t i = 0; i < entries; ++i) {
     const char* member = zip_get_name(archive_.get(), i, 0);
-    if (member != nullptr) names.emplace_back(absl::StripSuffix(member, kSuffix));
+    if (member != nullptr) names.push_back(Quoted(absl::StripSuffix(member, kSuffix)));
   }
   return absl::StrJoin(names, ", ");
 }

@@ -7,6 +7,7 @@
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
 #include "base/path.h"
+#include "base/quoted.h"
 #include "base/status_macros.h"
 #include "data/array_dataset.h"
 #include "data/csv_dataset.h"
@@ -91,8 +92,8 @@ absl::StatusOr<char> DelimiterOf(const v1::Csv& spec) {
   const char delimiter = spec.delimiter()[0];
   if (spec.delimiter().size() == 1 && delimiter != '"' && delimiter != '\n' && delimiter != '\r')
     return delimiter;
-  return absl::InvalidArgumentError(
-      absl::StrCat("csv.delimiter \"", spec.delimiter(), "\" must be one byte, and no quote or line end"));
+  return absl::InvalidArgumentError(absl::StrCat("csv.delimiter ", Quoted(spec.delimiter()),
+                                                 " must be one byte, and no quote or line end"));
 }
 
 LabelKind CsvLabelKind(const v1::Csv& spec, const OpenOptions& options) {

@@ -57,12 +57,12 @@ TEST(PermutationTest, SeedAndEpochEachGiveAnotherOrder) {
 // degrees of freedom k; mean k, standard deviation sqrt(2k). The bound is 5 standard deviations.
 TEST(PermutationTest, AllOrdersOfAFewRowsAreEquallyFrequent) {
   for (const int64_t n : {2, 3, 4, 5}) {
-    constexpr int kEpochs = 24'000;
+    const int epochs = 200 * static_cast<int>(std::tgamma(n + 1));
     std::map<std::vector<int64_t>, int> counts;
-    for (int epoch = 0; epoch < kEpochs; ++epoch) ++counts[Order(n, 3, epoch)];
+    for (int epoch = 0; epoch < epochs; ++epoch) ++counts[Order(n, 3, epoch)];
     double orders = 1;
     for (int64_t i = 2; i <= n; ++i) orders *= static_cast<double>(i);
-    const double expected = kEpochs / orders;
+    const double expected = epochs / orders;
     double chi_square = expected * (orders - static_cast<double>(counts.size()));
     for (const auto& [order, count] : counts)
       chi_square += (count - expected) * (count - expected) / expected;

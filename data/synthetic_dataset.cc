@@ -5,8 +5,9 @@
 
 #include "absl/strings/str_cat.h"
 #include "base/random.h"
+#include "base/shape_text.h"
 #include "base/status_macros.h"
-#include "data/shape.h"
+#include "data/array_bytes.h"
 
 namespace lockstep {
 namespace {

@@ -1,13 +1,11 @@
-// Arithmetic on shapes that come from files and jobs, where sizes may be wrong on purpose.
-#ifndef LOCKSTEP_DATA_SHAPE_H_
-#define LOCKSTEP_DATA_SHAPE_H_
+// The size of arrays whose shapes come from files and jobs, where dimensions may be wrong on purpose.
+#ifndef LOCKSTEP_DATA_ARRAY_BYTES_H_
+#define LOCKSTEP_DATA_ARRAY_BYTES_H_
 
 #include <cstdint>
-#include <string>
 
 #include "absl/status/statusor.h"
 #include "absl/types/span.h"
-#include "base/shape_text.h"
 
 namespace lockstep {
 
@@ -17,4 +15,4 @@ absl::StatusOr<int64_t> CheckedArrayBytes(absl::Span<const int64_t> shape, int64
 
 }  // namespace lockstep
 
-#endif  // LOCKSTEP_DATA_SHAPE_H_
+#endif  // LOCKSTEP_DATA_ARRAY_BYTES_H_

@@ -1,8 +1,8 @@
-#include "data/shape.h"
+#include "data/array_bytes.h"
 
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
-#include "absl/strings/str_join.h"
+#include "base/shape_text.h"
 
 namespace lockstep {
 
