@@ -4,10 +4,14 @@
 
 namespace lockstep {
 
-RandomBlock Philox(uint64_t seed, RandomPurpose purpose, uint64_t high, uint64_t low) {
+uint64_t PhiloxKey(uint64_t seed, RandomPurpose purpose) {
   // Philox has a key of 64 bits. The purpose is mixed into it by an odd constant (2^64 / golden ratio), as
   // Random123 itself derives round keys, so that purposes differ in all key bits.
-  const uint64_t key = seed + static_cast<uint64_t>(purpose) * 0x9E3779B97F4A7C15u;
+  return seed + static_cast<uint64_t>(purpose) * 0x9E3779B97F4A7C15u;
+}
+
+RandomBlock Philox(uint64_t seed, RandomPurpose purpose, uint64_t high, uint64_t low) {
+  const uint64_t key = PhiloxKey(seed, purpose);
   const r123::Philox4x32::ctr_type counter = {{
       static_cast<uint32_t>(low),
       static_cast<uint32_t>(low >> 32),

@@ -21,6 +21,9 @@ enum class RandomPurpose : uint32_t {
 
 using RandomBlock = std::array<uint32_t, 4>;
 
+// The key of Philox below, for kernels that compute many blocks at once.
+uint64_t PhiloxKey(uint64_t seed, RandomPurpose purpose);
+
 // Four random words for a counter of 128 bits (high, low).
 RandomBlock Philox(uint64_t seed, RandomPurpose purpose, uint64_t high, uint64_t low);
 
