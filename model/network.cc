@@ -88,9 +88,10 @@ void Network::Initialize(uint64_t seed, absl::Span<float> parameters) const {
 }
 
 absl::Status Network::Prepare(int64_t max_rows, int threads) {
-  if (max_rows < 1 || threads < 1) {
-    return absl::InvalidArgumentError(
-        absl::StrCat("prepare for ", max_rows, " rows and ", threads, " threads, both must be at least 1"));
+  if (max_rows < 1 || max_rows > kMaxTensorElements || threads < 1) {
+    return absl::InvalidArgumentError(absl::StrCat("prepare for ", max_rows, " rows and ", threads,
+                                                   " threads, rows must be from 1 to ", kMaxTensorElements,
+                                                   " and threads at least 1"));
   }
   if (threads_ != 0 && threads != threads_) {
     return absl::FailedPreconditionError(absl::StrCat("the network is prepared for ", threads_,

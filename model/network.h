@@ -61,7 +61,7 @@ class Network {
 
   // Makes the arena for micro-batches of up to `max_rows` rows, and code for exactly `max_rows`. Code for
   // another row count is made in the first pass that has it. May be called again for other rows.
-  // Errors: INVALID_ARGUMENT max_rows or threads below 1. FAILED_PRECONDITION other threads than before.
+  // Errors: INVALID_ARGUMENT max_rows or threads out of range. FAILED_PRECONDITION other threads than before.
   // RESOURCE_EXHAUSTED the activations need more memory than the machine has. INTERNAL oneDNN failed.
   absl::Status Prepare(int64_t max_rows, int threads);
 

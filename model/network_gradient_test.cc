@@ -8,6 +8,7 @@
 #include "google/protobuf/text_format.h"
 #include "gtest/gtest.h"
 #include "model/kernels/kernel_cases.h"
+#include "model/kernels/reference_kernels.h"
 #include "model/network.h"
 #include "model/reference_network.h"
 #include "proto/model.pb.h"
@@ -38,10 +39,6 @@ constexpr const char* kModels[] = {
     "layers { dense { units: 2 activation: TANH } }",
     "input { shape: 12 } layers { dense { units: 12 } } layers { reshape { shape: [ 2, 3, 2 ] } }"
     "layers { activation { function: SOFTMAX } } layers { dense { units: 5 use_bias: false } }",
-    // Deep enough for gradients of activations to take turns in the arena.
-    "input { shape: 5 } layers { dense { units: 7 } } layers { dense { units: 9 } } layers { dense { units: "
-    "6 } }"
-    "layers { dense { units: 3 } }",
     // Below and between layers with parameters.
     "input { shape: 9 } layers { dropout { rate: 0.25 } } layers { dense { units: 16 activation: ELU } }"
     "layers { dropout { rate: 0.5 } } layers { dense { units: 4 } } layers { dropout { rate: 0.5 } }",
@@ -132,6 +129,48 @@ TEST_P(NetworkGradientTest, GradientsAreCentralDifferences) {
 }
 
 INSTANTIATE_TEST_SUITE_P(Models, NetworkGradientTest, ::testing::ValuesIn(kModels));
+
+// dz . kernel^T [rows, inputs]
+std::vector<double> InputGradient(const Network& network, absl::string_view kernel_name,
+                                  const std::vector<double>& parameters, const std::vector<double>& dz) {
+  const Parameter& kernel = *network.layout().Find(kernel_name);
+  MatrixProduct::Options options;
+  options.n = kernel.shape[0];
+  options.k = kernel.shape[1];
+  options.m = static_cast<int64_t>(dz.size()) / options.k;
+  options.b = MatrixProduct::Layout::kTransposed;
+  std::vector<double> dx(static_cast<size_t>(options.m * options.n));
+  reference::Product(options, dz.data(), parameters.data() + kernel.offset, nullptr, dx.data());
+  return dx;
+}
+
+// Wide enough that a product whose output overwrites its input would be wrong: the gradients of activations
+// take turns in the arena.
+TEST(DeepNetworkTest, GradientsOfActivationsDoNotOverwriteEachOther) {
+  v1::Model spec;
+  ASSERT_TRUE(google::protobuf::TextFormat::ParseFromString(
+      "input { shape: 5 } layers { dense { units: 150 } } layers { dense { units: 200 } }"
+      "layers { dense { units: 100 } }",
+      &spec));
+  ASSERT_OK_AND_ASSIGN(const std::unique_ptr<Network> network, Network::Create(spec));
+  constexpr int64_t kManyRows = 64;
+  ASSERT_OK(network->Prepare(kManyRows, 1));
+  const std::vector<double> parameters = Numbers(network->layout().size(), 0.125, 1);
+  const std::vector<double> output_gradient = Numbers(kManyRows * 100, 1, 3);
+  const std::vector<float> features = Rounded(Numbers(kManyRows * 5, 1, 2));
+  std::vector<float> gradients(parameters.size());
+  ASSERT_OK(network->Forward(Rounded(parameters), features.data(), kManyRows, Training()));
+  ASSERT_OK(network->Backward(Rounded(parameters), Rounded(output_gradient).data(), absl::MakeSpan(gradients),
+                              nullptr));
+
+  const std::vector<double> upper = InputGradient(*network, "dense_2/kernel", parameters, output_gradient);
+  const std::vector<double> lower = InputGradient(*network, "dense_1/kernel", parameters, upper);
+  std::vector<double> expected(150);
+  reference::ColumnSums({kManyRows, 150}, lower.data(), expected.data());
+  const float* const bias = gradients.data() + network->layout().Find("dense/bias")->offset;
+  const auto near = [](double a, double b) { return std::abs(a - b) < 1e-4; };  // of numbers of about 10
+  EXPECT_TRUE(std::equal(expected.begin(), expected.end(), bias, near));
+}
 
 }  // namespace
 }  // namespace lockstep

@@ -1,6 +1,7 @@
 #include "model/network.h"
 
 #include <algorithm>
+#include <limits>
 #include <string>
 #include <utility>
 #include <vector>
@@ -217,8 +218,16 @@ TEST(NetworkTest, PassesNeedPreparation) {
   EXPECT_THAT(network->Forward(parameters, features.data(), 1, Training()),
               StatusIs(absl::StatusCode::kFailedPrecondition, HasSubstr("Prepare")));
   EXPECT_THAT(network->Prepare(0, 1), StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("0 rows")));
-  EXPECT_THAT(network->Prepare(int64_t{1} << 60, 1),
+  EXPECT_THAT(network->Prepare(std::numeric_limits<int64_t>::max(), 1),
+              StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("rows")));
+  EXPECT_THAT(network->Prepare(int64_t{1} << 32, 1),
               StatusIs(absl::StatusCode::kResourceExhausted, HasSubstr("smaller batch")));
+}
+
+TEST(NetworkTest, ThreadsCannotChange) {
+  Trained toy(kToy);
+  EXPECT_THAT(toy.network->Prepare(64, 2),
+              StatusIs(absl::StatusCode::kFailedPrecondition, HasSubstr("1 threads, not 2")));
 }
 
 TEST(NetworkTest, SizesAreChecked) {
@@ -248,6 +257,16 @@ TEST(NetworkTest, TwoPassesGiveTheSameBits) {
   second.Step(0, 33);
   EXPECT_EQ(first.outputs, second.outputs);
   EXPECT_EQ(first.gradients, second.gradients);
+}
+
+TEST(NetworkTest, AnyNumberOfRowCountsIsServed) {
+  Trained once(kDropout);
+  once.Step(0, 3);
+  Trained many(kDropout);
+  for (int64_t rows = 1; rows <= 40; ++rows) many.Step(0, rows);
+  many.Step(0, 3);
+  EXPECT_EQ(once.outputs, many.outputs);
+  EXPECT_EQ(once.gradients, many.gradients);
 }
 
 TEST(NetworkTest, NoRowsGiveZeroGradients) {
