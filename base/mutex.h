@@ -39,6 +39,37 @@ inline void TakeOver([[maybe_unused]] void* address) {
 
 using Condition = absl::Condition;
 
+// A condition whose evaluation the sanitizer sees as done under the mutex. Abseil evaluates conditions
+// between locks and unlocks of its own, and also in the thread that unlocks.
+class ObservedCondition {
+ public:
+#ifdef LOCKSTEP_TSAN
+  ObservedCondition(void* mutex, const Condition& condition)
+      : mutex_(mutex), condition_(condition), observed_(&ObservedCondition::Eval, this) {
+    HandOver(this);
+  }
+  const Condition& get() const { return observed_; }
+
+ private:
+  static bool Eval(ObservedCondition* self) {
+    TakeOver(self);  // before the first look into it
+    TakeOver(self->mutex_);
+    const bool holds = self->condition_.Eval();
+    HandOver(self->mutex_);
+    return holds;
+  }
+  void* const mutex_;
+  const Condition& condition_;
+  const Condition observed_;
+#else
+  ObservedCondition(void* /*mutex*/, const Condition& condition) : condition_(condition) {}
+  const Condition& get() const { return condition_; }
+
+ private:
+  const Condition& condition_;
+#endif
+};
+
 class ABSL_LOCKABLE Mutex {
  public:
   void Lock() ABSL_EXCLUSIVE_LOCK_FUNCTION() {
@@ -53,15 +84,17 @@ class ABSL_LOCKABLE Mutex {
 
   // Blocks until `condition` holds. The caller holds the mutex before, during evaluation, and after.
   void Await(const Condition& condition) ABSL_EXCLUSIVE_LOCKS_REQUIRED(this) {
+    ObservedCondition observed(this, condition);
     HandOver(this);
-    mutex_.Await(condition);
+    mutex_.Await(observed.get());
     TakeOver(this);
   }
   // The same with an end: returns whether `condition` holds.
   bool AwaitWithDeadline(const Condition& condition, absl::Time deadline)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(this) {
+    ObservedCondition observed(this, condition);
     HandOver(this);
-    const bool holds = mutex_.AwaitWithDeadline(condition, deadline);
+    const bool holds = mutex_.AwaitWithDeadline(observed.get(), deadline);
     TakeOver(this);
     return holds;
   }
