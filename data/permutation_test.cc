@@ -57,7 +57,7 @@ TEST(PermutationTest, SeedAndEpochEachGiveAnotherOrder) {
 // degrees of freedom k; mean k, standard deviation sqrt(2k). The bound is 5 standard deviations.
 TEST(PermutationTest, AllOrdersOfAFewRowsAreEquallyFrequent) {
   for (const int64_t n : {2, 3, 4, 5}) {
-    const int epochs = 200 * static_cast<int>(std::tgamma(n + 1));
+    const int epochs = 100 * static_cast<int>(std::tgamma(n + 1));
     std::map<std::vector<int64_t>, int> counts;
     for (int epoch = 0; epoch < epochs; ++epoch) ++counts[Order(n, 3, epoch)];
     double orders = 1;
