@@ -50,6 +50,7 @@ class TransportConformanceTest : public ::testing::Test {
   }
 
   void MakeGroup(int world_size) {
+    group_.clear();
     group_ = groups_.Make(world_size);
     ASSERT_EQ(group_.size(), static_cast<size_t>(world_size));
   }

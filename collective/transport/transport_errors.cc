@@ -25,10 +25,10 @@ absl::Status LengthMismatchStatus(int peer, absl::string_view address, uint64_t 
 }
 
 absl::Status EndedByPeerStatus(int peer, absl::string_view address, const absl::Status& cause) {
-  if (cause.code() == absl::StatusCode::kUnavailable && LostRank(cause).has_value()) return cause;
+  if (LostRank(cause).has_value()) return cause;
   absl::Status status(cause.code(),
                       absl::StrCat("rank ", peer, " (", address, ") ended the group: ", cause.message()));
-  SetLostRank(LostRank(cause).value_or(peer), &status);
+  SetLostRank(peer, &status);
   return status;
 }
 

@@ -17,8 +17,8 @@ absl::Status CheckOperation(int rank, int peer, int world_size, uint64_t tag, bo
 absl::Status LengthMismatchStatus(int peer, absl::string_view address, uint64_t tag, size_t received_bytes,
                                   size_t expected_bytes);
 
-// What a rank reports when `peer` ended the group with `cause`: the same code, and who is to blame. The loss
-// of a third rank is passed on word for word, so that all survivors report the same root cause.
+// What a rank reports when `peer` ended the group with `cause`: the same code, and who is to blame. A cause
+// that names a rank already is passed on word for word, so that all survivors report the same root cause.
 absl::Status EndedByPeerStatus(int peer, absl::string_view address, const absl::Status& cause);
 
 }  // namespace lockstep
