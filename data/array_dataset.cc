@@ -1,7 +1,6 @@
 #include "data/array_dataset.h"
 
 #include <cmath>
-#include <cstring>
 #include <limits>
 #include <utility>
 
@@ -37,18 +36,6 @@ class ArrayRowNames : public RowNames {
   const std::string features_;
   const std::string labels_;
 };
-
-// In integers, which compilers vectorise: all exponent bits set.
-bool AllFinite(const float* values, int64_t n) {
-  uint32_t largest_exponent = 0;
-  for (int64_t i = 0; i < n; ++i) {
-    uint32_t bits;
-    std::memcpy(&bits, values + i, sizeof(bits));
-    const uint32_t exponent = bits & 0x7F800000u;
-    largest_exponent = exponent > largest_exponent ? exponent : largest_exponent;
-  }
-  return largest_exponent != 0x7F800000u;
-}
 
 const std::byte* RowBytes(const TypedArray& array, int64_t row, int64_t elements) {
   return array.data() + row * elements * ElementBytes(array.format.type);
@@ -187,9 +174,7 @@ absl::Status ArrayDataset::Read(absl::Span<const int64_t> rows, float* features,
 absl::Status ArrayDataset::ReadFeatures(int64_t row, float* to) const {
   const std::byte* from = RowBytes(source_.features, row, feature_elements_);
   ConvertElements(from, source_.features.format, feature_elements_, to);
-  if (source_.scale != 1) {
-    for (int64_t i = 0; i < feature_elements_; ++i) to[i] *= source_.scale;
-  }
+  if (source_.scale != 1) ScaleElements(source_.scale, feature_elements_, to);
   if (AllFinite(to, feature_elements_)) return absl::OkStatus();
   int64_t bad = 0;
   while (std::isfinite(to[bad])) ++bad;

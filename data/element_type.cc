@@ -1,5 +1,6 @@
 #include "data/element_type.h"
 
+#include <algorithm>
 #include <cmath>
 #include <cstring>
 #include <limits>
@@ -106,6 +107,22 @@ void ConvertElements(const std::byte* from, ElementFormat format, int64_t n, flo
 
 void ConvertElements(const std::byte* from, ElementFormat format, int64_t n, double* to) {
   Convert(from, format, n, to);
+}
+
+void ScaleElements(float scale, int64_t n, float* values) {
+  for (int64_t i = 0; i < n; ++i) values[i] *= scale;
+}
+
+bool AllFinite(const float* values, int64_t n) {
+  // In integers, so that compilers vectorise: NaN and infinity have all exponent bits set.
+  constexpr uint32_t kExponent = 0x7F800000;
+  uint32_t largest = 0;
+  for (int64_t i = 0; i < n; ++i) {
+    uint32_t bits;
+    std::memcpy(&bits, values + i, sizeof(bits));
+    largest = std::max(largest, bits & kExponent);
+  }
+  return largest != kExponent;
 }
 
 }  // namespace lockstep

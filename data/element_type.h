@@ -1,4 +1,5 @@
-// The number types of array files, and the one place where they are converted.
+// The number types of array files, and the loops over the elements of a row: the one place where numbers are
+// converted.
 #ifndef LOCKSTEP_DATA_ELEMENT_TYPE_H_
 #define LOCKSTEP_DATA_ELEMENT_TYPE_H_
 
@@ -27,6 +28,12 @@ absl::string_view ElementTypeName(ElementType type);
 void ConvertElements(const std::byte* from, ElementFormat format, int64_t n, float* to);
 // Exact but for 8-byte integers beyond 2^53.
 void ConvertElements(const std::byte* from, ElementFormat format, int64_t n, double* to);
+
+// Multiplies `n` values in place.
+void ScaleElements(float scale, int64_t n, float* values);
+
+// Whether none of `n` values is NaN or infinite.
+bool AllFinite(const float* values, int64_t n);
 
 }  // namespace lockstep
 

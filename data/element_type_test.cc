@@ -74,5 +74,21 @@ TEST(ElementTypeTest, HalvesAreExact) {
   EXPECT_TRUE(std::isnan(Convert<float>({ElementType::kF2, ByteOrder::kLittle}, "\x01\x7C")[0]));
 }
 
+TEST(ElementTypeTest, OneValueThatIsNotFiniteIsFoundAnywhere) {
+  const float infinity = std::numeric_limits<float>::infinity();
+  for (const float bad : {std::nanf(""), infinity, -infinity}) {
+    for (size_t size = 1; size < 20; ++size) {
+      std::vector<float> values(size, -std::numeric_limits<float>::max());
+      EXPECT_TRUE(AllFinite(values.data(), static_cast<int64_t>(size)));
+      for (size_t i = 0; i < size; ++i) {
+        values[i] = bad;
+        EXPECT_FALSE(AllFinite(values.data(), static_cast<int64_t>(size)))
+            << bad << " at " << i << " of " << size;
+        values[i] = 0;
+      }
+    }
+  }
+}
+
 }  // namespace
 }  // namespace lockstep
