@@ -1,0 +1,31 @@
+#include "base/process.h"
+
+#include <malloc.h>
+
+#include "absl/synchronization/mutex.h"
+#include "base/cpu.h"
+#include "base/logging.h"
+
+namespace lockstep {
+namespace {
+
+// What gRPC receives is freed and taken again in every step. With malloc's defaults each of these blocks goes
+// back to the kernel and is faulted in anew: six times the duration of a 256 MB all-reduce over loopback.
+void KeepMemory() {
+  mallopt(M_MMAP_THRESHOLD, 1 << 30);
+  mallopt(M_TRIM_THRESHOLD, 2047 << 20);
+  mallopt(M_TOP_PAD, 64 << 20);
+  mallopt(M_ARENA_MAX, 1);
+}
+
+}  // namespace
+
+absl::Status InitProcess(const char* program) {
+  InitLogging(program);
+  KeepMemory();
+  // On by default in Debian's Abseil; 3 to 10 % of a small all-reduce.
+  absl::SetMutexDeadlockDetectionMode(absl::OnDeadlockCycle::kIgnore);
+  return CheckProcessor();
+}
+
+}  // namespace lockstep

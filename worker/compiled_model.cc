@@ -1,0 +1,44 @@
+#include "worker/compiled_model.h"
+
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "base/status_macros.h"
+#include "proto/model.pb.h"
+
+namespace lockstep {
+namespace {
+
+v1::Activation LastActivation(const v1::Model& model) {
+  if (model.layers().empty()) return v1::LINEAR;
+  const v1::Layer& last = model.layers(model.layers_size() - 1);
+  if (last.has_dense()) return last.dense().activation();
+  if (last.has_activation()) return last.activation().function();
+  return v1::LINEAR;
+}
+
+}  // namespace
+
+absl::StatusOr<CompiledModel> CompileModel(const v1::Model& model, const v1::Compile& compile) {
+  CompiledModel compiled;
+  ASSIGN_OR_RETURN(compiled.network, Network::Create(model));
+  const Network& network = *compiled.network;
+  ASSIGN_OR_RETURN(compiled.loss, Loss::Create(compile.loss(), network.output_shape()));
+  RETURN_IF_ERROR(CheckActivationFitsLoss(LastActivation(model), compile.loss()));
+  ASSIGN_OR_RETURN(compiled.metrics, CreateMetrics(compile, network.output_shape()));
+  ASSIGN_OR_RETURN(compiled.optimizer, Optimizer::Create(compile.optimizer()));
+
+  std::vector<ParameterRange> ranges;
+  for (const Parameter& parameter : network.layout().parameters())
+    ranges.push_back({parameter.offset, parameter.size, parameter.l2});
+  ASSIGN_OR_RETURN(compiled.finisher,
+                   GradientFinisher::Create(compile.optimizer(), std::move(ranges), network.layout().size()));
+  return compiled;
+}
+
+int64_t CompiledModel::StateBytes() const {
+  const int64_t buffers = 2 + static_cast<int64_t>(optimizer->slots().size());
+  return buffers * network->layout().size() * static_cast<int64_t>(sizeof(float));
+}
+
+}  // namespace lockstep

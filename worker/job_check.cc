@@ -1,0 +1,112 @@
+#include "worker/job_check.h"
+
+#include "absl/strings/str_cat.h"
+#include "base/status_macros.h"
+#include "worker/compiled_model.h"
+
+namespace lockstep {
+namespace {
+
+absl::Status Invalid(absl::string_view field, absl::string_view problem) {
+  return absl::InvalidArgumentError(absl::StrCat(field, " ", problem));
+}
+
+absl::Status CheckAtLeast(absl::string_view field, double value, double least) {
+  if (value >= least) return absl::OkStatus();
+  return Invalid(field, absl::StrCat("is ", value, ", must be at least ", least));
+}
+
+absl::Status CheckFitFields(const v1::Fit& fit) {
+  RETURN_IF_ERROR(CheckAtLeast("fit.epochs", fit.epochs(), 1));
+  RETURN_IF_ERROR(CheckAtLeast("fit.batch_size", fit.batch_size(), 0));
+  RETURN_IF_ERROR(CheckAtLeast("fit.per_worker_batch_size", fit.per_worker_batch_size(), 0));
+  if ((fit.batch_size() > 0) == (fit.per_worker_batch_size() > 0)) {
+    return Invalid(
+        "fit.batch_size",
+        "(rows of all ranks per step) or fit.per_worker_batch_size (rows of each) must be set, one of the "
+        "two");
+  }
+  RETURN_IF_ERROR(CheckAtLeast("fit.steps_per_epoch", fit.steps_per_epoch(), 0));
+  RETURN_IF_ERROR(CheckAtLeast("fit.validation_batch_size", fit.validation_batch_size(), 0));
+  RETURN_IF_ERROR(CheckAtLeast("fit.early_stopping.patience", fit.early_stopping().patience(), 0));
+  if (fit.has_reduce_lr_on_plateau() && fit.reduce_lr_on_plateau().has_factor()) {
+    const double factor = fit.reduce_lr_on_plateau().factor();
+    if (!(factor > 0 && factor < 1))
+      return Invalid("fit.reduce_lr_on_plateau.factor",
+                     absl::StrCat("is ", factor, ", must lie between 0 and 1"));
+  }
+  return absl::OkStatus();
+}
+
+absl::Status CheckDataFields(const v1::JobSpec& spec) {
+  const v1::Data& data = spec.data();
+  const bool fit = spec.task() == v1::JobSpec::TASK_UNSPECIFIED || spec.task() == v1::JobSpec::FIT;
+  if (fit && !data.has_train()) return Invalid("data.train", "is required");
+  if (!data.has_train() && !data.has_validation()) return Invalid("data", "needs train or validation");
+  if (!(data.validation_split() >= 0 && data.validation_split() < 1)) {
+    return Invalid("data.validation_split",
+                   absl::StrCat("is ", data.validation_split(), ", must be in [0, 1)"));
+  }
+  if (data.validation_split() > 0 && data.has_validation())
+    return Invalid("data.validation_split", "and data.validation cannot both be set");
+  if (data.validation_split() > 0 && !data.has_train())
+    return Invalid("data.validation_split", "needs data.train");
+  if (spec.task() == v1::JobSpec::PREDICT &&
+      (data.train().shard() == v1::Dataset::FILE || data.validation().shard() == v1::Dataset::FILE)) {
+    return Invalid("data", "with shard: FILE has no row order over all ranks, which task: PREDICT needs");
+  }
+  for (const v1::Dataset* dataset : {&data.train(), &data.validation()}) {
+    if (dataset->has_prefetch()) RETURN_IF_ERROR(CheckAtLeast("data prefetch", dataset->prefetch(), 1));
+  }
+  return absl::OkStatus();
+}
+
+absl::Status CheckResources(const v1::JobSpec& spec) {
+  RETURN_IF_ERROR(CheckAtLeast("threading.intra_op_threads", spec.threading().intra_op_threads(), 0));
+  RETURN_IF_ERROR(CheckAtLeast("threading.inter_op_threads", spec.threading().inter_op_threads(), 0));
+  const v1::CommunicationOptions& communication = spec.communication_options();
+  if (communication.bytes_per_pack() != 0)
+    RETURN_IF_ERROR(CheckAtLeast("communication_options.bytes_per_pack", communication.bytes_per_pack(), 4));
+  return CheckAtLeast("communication_options.timeout_seconds", communication.timeout_seconds(), 0);
+}
+
+absl::Status CheckCheckpointFields(const v1::JobSpec& spec) {
+  const v1::Checkpoint& checkpoint = spec.checkpoint();
+  const bool reads_one = spec.task() == v1::JobSpec::EVALUATE || spec.task() == v1::JobSpec::PREDICT;
+  if (reads_one && checkpoint.directory().empty())
+    return Invalid("checkpoint.directory", "is required: it names the checkpoint whose model is used");
+  if (spec.has_checkpoint() && checkpoint.directory().empty())
+    return Invalid("checkpoint.directory", "is required where `checkpoint` is given");
+  RETURN_IF_ERROR(CheckAtLeast("checkpoint.every_epochs", checkpoint.every_epochs(), 0));
+  RETURN_IF_ERROR(CheckAtLeast("checkpoint.every_steps", checkpoint.every_steps(), 0));
+  if (checkpoint.has_keep()) RETURN_IF_ERROR(CheckAtLeast("checkpoint.keep", checkpoint.keep(), 1));
+  if (spec.task() == v1::JobSpec::PREDICT && spec.predict().output().empty())
+    return Invalid("predict.output", "is required for task: PREDICT");
+  return absl::OkStatus();
+}
+
+}  // namespace
+
+absl::Status CheckJob(const v1::JobSpec& spec) {
+  if (!spec.has_model()) return Invalid("model", "is required");
+  if (!spec.has_compile()) return Invalid("compile", "is required");
+  if (!spec.has_data()) return Invalid("data", "is required");
+  const bool fit = spec.task() == v1::JobSpec::TASK_UNSPECIFIED || spec.task() == v1::JobSpec::FIT;
+  if (fit && !spec.has_fit()) return Invalid("fit", "is required");
+  if (fit) RETURN_IF_ERROR(CheckFitFields(spec.fit()));
+  RETURN_IF_ERROR(CheckDataFields(spec));
+  RETURN_IF_ERROR(CheckResources(spec));
+  RETURN_IF_ERROR(CheckCheckpointFields(spec));
+  return CompileModel(spec.model(), spec.compile()).status();
+}
+
+std::vector<std::string> JobWarnings(const v1::JobSpec& spec) {
+  std::vector<std::string> warnings;
+  if (spec.has_fit() && !spec.fit().has_seed())
+    warnings.push_back("fit.seed is not set: two runs of this job give different results");
+  if (spec.has_fit() && !spec.has_checkpoint())
+    warnings.push_back("checkpoint is not set: the trained model is not saved");
+  return warnings;
+}
+
+}  // namespace lockstep

@@ -1,0 +1,122 @@
+#include "worker/job_runner.h"
+
+#include <utility>
+
+#include "absl/time/clock.h"
+#include "base/hash.h"
+#include "base/logging.h"
+#include "base/status_macros.h"
+#include "collective/peer_lost.h"
+
+namespace lockstep {
+
+JobRunner::JobRunner(const Options& options, GroupConnector* connector, JobBody* body,
+                     OutcomeCallback on_outcome)
+    : options_(options),
+      connector_(connector),
+      body_(body),
+      on_outcome_(std::move(on_outcome)),
+      thread_([this] { Loop(); }) {}
+
+JobRunner::~JobRunner() {
+  {
+    MutexLock lock(&mutex_);
+    stopping_ = true;
+    next_.reset();
+    EndRunningLocked(absl::CancelledError("the daemon shuts down"));
+  }
+  thread_.join();
+}
+
+void JobRunner::Start(const v1::StartJob& start, std::shared_ptr<FitListener> listener) {
+  MutexLock lock(&mutex_);
+  if (stopping_) return;
+  EndRunningLocked(absl::AbortedError("a newer job has started"));
+  next_ = Request{start, std::move(listener)};
+}
+
+void JobRunner::End(const v1::EndJob& end) {
+  MutexLock lock(&mutex_);
+  const auto matches = [&end](const v1::StartJob& start) {
+    return start.job_id() == end.job_id() && start.generation() == end.generation();
+  };
+  if (next_.has_value() && matches(next_->start)) next_.reset();
+  if (running_.has_value() && matches(*running_)) EndRunningLocked(absl::AbortedError(end.error()));
+}
+
+void JobRunner::EndAll(const absl::Status& cause) {
+  MutexLock lock(&mutex_);
+  next_.reset();
+  EndRunningLocked(cause);
+}
+
+void JobRunner::EndRunningLocked(const absl::Status& cause) {
+  if (!running_.has_value() || ended_) return;
+  ended_ = true;
+  cause_ = cause;
+  if (communicator_ != nullptr) {
+    communicator_->Abort(cause);
+  } else {
+    connector_->Cancel(Hash64(running_->job_id()), running_->generation(), cause);
+  }
+}
+
+void JobRunner::Loop() {
+  while (true) {
+    Request request;
+    {
+      MutexLock lock(&mutex_);
+      mutex_.Await(Condition(this, &JobRunner::HasWork));
+      if (stopping_) return;
+      request = *std::exchange(next_, std::nullopt);
+      running_ = request.start;
+      ended_ = false;
+      cause_ = absl::OkStatus();
+    }
+    RunOne(request);
+    MutexLock lock(&mutex_);
+    running_.reset();
+  }
+}
+
+void JobRunner::RunOne(const Request& request) {
+  std::unique_ptr<Communicator> communicator;
+  absl::StatusOr<v1::JobSummary> result = [&]() -> absl::StatusOr<v1::JobSummary> {
+    ASSIGN_OR_RETURN(std::unique_ptr<Transport> transport,
+                     connector_->Connect(Hash64(request.start.job_id()), request.start.generation(),
+                                         absl::Now() + options_.connect_timeout));
+    CommunicatorOptions communicator_options;
+    communicator_options.timeout = body_->Timeout(request.start);
+    ASSIGN_OR_RETURN(communicator, Communicator::Create(std::move(transport), communicator_options));
+    {
+      MutexLock lock(&mutex_);
+      if (ended_) return cause_;
+      communicator_ = communicator.get();
+    }
+    return body_->Run(request.start, communicator.get(), request.listener.get());
+  }();
+  Report(request, result);
+  MutexLock lock(&mutex_);
+  if (!result.ok()) mutex_.AwaitWithDeadline(Condition(&ended_), absl::Now() + options_.hold);
+  communicator_ = nullptr;
+}
+
+void JobRunner::Report(const Request& request, const absl::StatusOr<v1::JobSummary>& result) {
+  v1::JobOutcome outcome;
+  outcome.set_job_id(request.start.job_id());
+  outcome.set_generation(request.start.generation());
+  outcome.set_rank(options_.rank);
+  outcome.set_code(static_cast<int>(result.status().code()));
+  outcome.set_message(std::string(result.status().message()));
+  if (const std::optional<int> lost = LostRank(result.status()); lost.has_value()) {
+    outcome.set_has_lost_rank(true);
+    outcome.set_lost_rank(*lost);
+  }
+  if (!result.ok()) {
+    LOG(WARNING) << "job " << request.start.job_id() << " generation " << request.start.generation()
+                 << " ended on rank " << options_.rank << ": " << result.status().message();
+  }
+  on_outcome_(outcome, result.ok() ? *result : v1::JobSummary());
+}
+
+}  // namespace lockstep

@@ -1,0 +1,104 @@
+// Runs this rank's part of one job after the other, on a thread of its own. The same on the chief and on
+// workers.
+//
+//   Start -> connect the group's transport -> body -> outcome is reported -> (failed: wait for End) -> idle
+//
+// After a failure the transport stays open until the chief has said End or `hold` is over: were it closed at
+// once, the neighbours would see a lost connection and could report that instead of the cause. Thread-safe.
+#ifndef LOCKSTEP_WORKER_JOB_RUNNER_H_
+#define LOCKSTEP_WORKER_JOB_RUNNER_H_
+
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "absl/time/time.h"
+#include "base/mutex.h"
+#include "collective/communicator.h"
+#include "proto/cluster.pb.h"
+#include "worker/fit_listener.h"
+
+namespace lockstep {
+
+// What a job does once its group is connected.
+class JobBody {
+ public:
+  virtual ~JobBody() = default;
+  // `start.spec` is what the chief sent. Returns soon after the communicator was aborted.
+  virtual absl::StatusOr<v1::JobSummary> Run(const v1::StartJob& start, Communicator* communicator,
+                                             FitListener* listener) = 0;
+  // Wait for a peer that is alive but does not arrive.
+  virtual absl::Duration Timeout(const v1::StartJob& start) const = 0;
+};
+
+// Makes the transport of one generation of one job.
+class GroupConnector {
+ public:
+  virtual ~GroupConnector() = default;
+  // Blocks until every peer is connected, the deadline, or Cancel.
+  virtual absl::StatusOr<std::unique_ptr<Transport>> Connect(uint64_t job, int64_t generation,
+                                                             absl::Time deadline) = 0;
+  // Ends a Connect of this or an older generation that is under way.
+  virtual void Cancel(uint64_t job, int64_t generation, const absl::Status& why) = 0;
+};
+
+class JobRunner {
+ public:
+  using OutcomeCallback = std::function<void(const v1::JobOutcome&, const v1::JobSummary&)>;
+
+  struct Options {
+    int rank = 0;
+    absl::Duration connect_timeout = absl::Seconds(30);
+    absl::Duration hold = absl::Seconds(10);
+  };
+
+  // Nothing is owned. `on_outcome` is called on the runner's thread.
+  JobRunner(const Options& options, GroupConnector* connector, JobBody* body, OutcomeCallback on_outcome);
+  // Ends a running job and joins.
+  ~JobRunner();
+
+  // Ends the job before it, if that still runs. `listener` lives until the job's outcome was reported.
+  void Start(const v1::StartJob& start, std::shared_ptr<FitListener> listener);
+
+  // The chief's verdict. A job that still runs stops with it.
+  void End(const v1::EndJob& end);
+
+  // Ends whatever runs, with this cause.
+  void EndAll(const absl::Status& cause);
+
+ private:
+  struct Request {
+    v1::StartJob start;
+    std::shared_ptr<FitListener> listener;
+  };
+
+  void Loop();
+  void RunOne(const Request& request);
+  absl::StatusOr<v1::JobSummary> RunBody(const Request& request);
+  void Report(const Request& request, const absl::StatusOr<v1::JobSummary>& result);
+  void EndRunningLocked(const absl::Status& cause) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  bool HasWork() const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) { return stopping_ || next_.has_value(); }
+
+  const Options options_;
+  GroupConnector* const connector_;
+  JobBody* const body_;
+  const OutcomeCallback on_outcome_;
+
+  Mutex mutex_;
+  std::optional<Request> next_ ABSL_GUARDED_BY(mutex_);
+  std::optional<v1::StartJob> running_ ABSL_GUARDED_BY(mutex_);
+  bool ended_ ABSL_GUARDED_BY(mutex_) = false;                    // End has come for the running job
+  absl::Status cause_ ABSL_GUARDED_BY(mutex_);                    // why, if it must stop
+  Communicator* communicator_ ABSL_GUARDED_BY(mutex_) = nullptr;  // of the running job
+  bool stopping_ ABSL_GUARDED_BY(mutex_) = false;
+  std::thread thread_;
+};
+
+}  // namespace lockstep
+
+#endif  // LOCKSTEP_WORKER_JOB_RUNNER_H_

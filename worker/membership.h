@@ -1,0 +1,85 @@
+// Who is in the cluster, as the chief knows it: a pure state machine. Events and the time go in, decisions
+// come out; no I/O, no clock, no lock. DESIGN.md has the diagram.
+//
+//   missing --Join--> joined --Leave or silence--> missing
+//
+// Of a missing rank it remembers why it is missing: a refused Join, or what a probe of its address has found.
+#ifndef LOCKSTEP_WORKER_MEMBERSHIP_H_
+#define LOCKSTEP_WORKER_MEMBERSHIP_H_
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/time/time.h"
+#include "proto/cluster.pb.h"
+
+namespace lockstep {
+
+enum class MemberState { kMissing, kJoined };
+
+struct Member {
+  std::string address;  // as in TF_CONFIG
+  MemberState state = MemberState::kMissing;
+  v1::Identity identity;  // of a joined member
+  absl::Time last_heard;  // of a joined member
+  std::string problem;    // of a missing one: one line, "not looked for yet" at first
+};
+
+struct LostMember {
+  int rank;
+  uint64_t incarnation;
+  std::string why;
+};
+
+class Membership {
+ public:
+  // `self` is the chief's own identity: rank 0, joined for ever. A member is lost after `heartbeat_timeout`
+  // of silence.
+  Membership(const std::vector<std::string>& addresses, const v1::Identity& self,
+             absl::Duration heartbeat_timeout);
+
+  // A process asks to be the rank in its identity.
+  // INVALID_ARGUMENT: no such rank. FAILED_PRECONDITION: cluster spec, build or wire version differ.
+  // ALREADY_EXISTS: a living process has the rank; the message names both.
+  absl::Status Join(const v1::Identity& hello, absl::Time now);
+
+  // Unknown incarnations are ignored: late news of an earlier life.
+  void Heartbeat(int rank, uint64_t incarnation, absl::Time now);
+  // Whether the member was joined until now.
+  bool Leave(int rank, uint64_t incarnation, const std::string& why);
+
+  // Members that have been silent for too long. They are missing from now on.
+  std::vector<LostMember> Expire(absl::Time now);
+
+  // What a probe of a missing rank's address has found: another process there, or an error.
+  void ProbeAnswered(int rank, const v1::Identity& answer);
+  void ProbeFailed(int rank, const std::string& error);
+
+  bool complete() const { return Missing().empty(); }
+  std::vector<int> Missing() const;
+  // "rank 1 (w1:5302) did not join: connection refused; rank 2 ..."; empty if complete.
+  std::string DescribeMissing() const;
+
+  const std::vector<Member>& members() const { return members_; }
+  // "rank 1 (w1:5302)"
+  std::string Name(int rank) const;
+
+ private:
+  absl::Status CheckFits(const v1::Identity& hello) const;
+
+  const v1::Identity self_;
+  const absl::Duration heartbeat_timeout_;
+  std::vector<Member> members_;
+};
+
+// What two processes of one cluster must have in common: OK, or FAILED_PRECONDITION with both values.
+absl::Status CheckCompatible(const v1::Identity& ours, const v1::Identity& theirs);
+
+// "pid 123 on host-a listening on 127.0.0.1:5301"
+std::string DescribeProcess(const v1::Identity& identity);
+
+}  // namespace lockstep
+
+#endif  // LOCKSTEP_WORKER_MEMBERSHIP_H_

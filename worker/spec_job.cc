@@ -1,0 +1,42 @@
+#include "worker/spec_job.h"
+
+#include "base/status_macros.h"
+#include "worker/job_check.h"
+#include "worker/sequential.h"
+#include "worker/strategy.h"
+
+namespace lockstep {
+namespace {
+
+constexpr absl::Duration kDefaultTimeout = absl::Seconds(600);
+
+}  // namespace
+
+absl::Duration SpecJob::Timeout(const v1::StartJob& start) const {
+  const double seconds = SpecOf(start).communication_options().timeout_seconds();
+  return seconds > 0 ? absl::Seconds(seconds) : kDefaultTimeout;
+}
+
+absl::StatusOr<v1::JobSummary> SpecJob::Run(const v1::StartJob& start, Communicator* communicator,
+                                            FitListener* listener) {
+  const v1::JobSpec& spec = SpecOf(start);
+  RETURN_IF_ERROR(CheckJob(spec));
+  StrategyOptions options;
+  options.data_root = options_.data_root;
+  options.output_root = options_.output_root;
+  options.listener = listener;
+  Strategy strategy(communicator, options);
+  const Strategy::Scope scope = strategy.EnterScope();
+  Sequential model(scope, spec.model());
+  RETURN_IF_ERROR(model.Compile(spec.compile()));
+  ASSIGN_OR_RETURN(const TrainingData data, OpenTrainingData(spec, options_.data_root));
+
+  if (spec.task() != v1::JobSpec::EVALUATE && spec.task() != v1::JobSpec::PREDICT)
+    return model.Fit(data, spec);
+  RETURN_IF_ERROR(model.LoadCheckpoint(spec.checkpoint().directory()));
+  const std::shared_ptr<const Dataset>& rows = data.validation != nullptr ? data.validation : data.train;
+  if (spec.task() == v1::JobSpec::EVALUATE) return model.Evaluate(rows, spec);
+  return model.Predict(rows, spec, spec.predict().output());
+}
+
+}  // namespace lockstep

@@ -1,0 +1,385 @@
+// The fit loop as N ranks in one process: equality over world sizes (RULE E), exact weighting, resuming, and
+// decisions that all ranks take together.
+#include "worker/trainer.h"
+
+#include <cmath>
+#include <string>
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+#include "base/status_matchers.h"
+#include "data/array_dataset.h"
+#include "data/open_dataset.h"
+#include "gmock/gmock.h"
+#include "gtest/gtest.h"
+#include "worker/test_support.h"
+
+namespace lockstep {
+namespace {
+
+using ::testing::AllOf;
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+
+// One output without bias, kernel 0, mean squared error: the gradient can be computed by hand.
+std::string LineFit(const std::string& optimizer, const std::string& fit, const std::string& rest = "") {
+  return absl::StrCat(R"(
+      model { input { shape: 1 } layers { dense { units: 1 use_bias: false kernel_initializer { zeros {} } } } }
+      compile { loss { mean_squared_error {} } optimizer { )",
+                      optimizer, R"( } }
+      data { train { synthetic {} } }
+      fit { )",
+                      fit, " } ", rest);
+}
+
+std::shared_ptr<const Dataset> Line(std::vector<float> x, std::vector<float> y) {
+  return *ArrayDataset::CreateWithValues(std::move(x), {1}, std::move(y));
+}
+
+FitRun MakeRun(const std::string& spec, std::shared_ptr<const Dataset> train,
+               std::shared_ptr<const Dataset> validation = nullptr) {
+  FitRun run;
+  run.spec = ParseJobOrDie(spec);
+  run.data = [train, validation](int) { return TrainingData{train, validation}; };
+  return run;
+}
+
+double Metric(const RankResult& result, const std::string& name) {
+  for (const v1::NamedValue& metric : result.summary->metrics())
+    if (metric.name() == name) return metric.value();
+  ADD_FAILURE() << "no metric " << name;
+  return std::nan("");
+}
+
+std::string ToyJob(const std::string& fit) {
+  return absl::StrCat(R"(
+      model { input { shape: 20 } layers { dense { units: 32 activation: RELU } } layers { dense { units: 2 } } }
+      compile { loss { sparse_categorical_crossentropy { from_logits: true } } metrics: "accuracy" }
+      data { train { synthetic { rows: 100 feature_shape: 20 classes: 2 } shuffle: true } }
+      fit { )",
+                      fit, " }");
+}
+
+FitRun ToyRun(const std::string& fit) {
+  FitRun run;
+  run.spec = ParseJobOrDie(ToyJob(fit));
+  run.data = [spec = run.spec](int) { return *OpenTrainingData(spec, "."); };
+  return run;
+}
+
+TEST(TrainerTest, RuleEHoldsForOneToFourRanks) {
+  const FitRun run = ToyRun("epochs: 3 batch_size: 32 seed: 1");
+  const std::vector<RankResult> one = FitInProcess(run, 1);
+  ASSERT_OK(one[0].summary);
+  for (int n = 2; n <= 4; ++n) {
+    const std::vector<RankResult> results = FitInProcess(run, n);
+    for (int rank = 0; rank < n; ++rank) {
+      ASSERT_OK(results[rank].summary);
+      EXPECT_LE(RelativeDistance(one[0].parameters, results[rank].parameters), 1e-5)
+          << "n " << n << " rank " << rank;
+      EXPECT_NEAR(Metric(results[rank], "loss") / Metric(one[0], "loss"), 1, 1e-5);
+      EXPECT_NEAR(Metric(results[rank], "accuracy"), Metric(one[0], "accuracy"), 1e-5);
+      EXPECT_EQ(results[rank].parameters, results[0].parameters) << "n " << n << " rank " << rank;
+    }
+  }
+}
+
+TEST(TrainerTest, TheSameSeedGivesTheSameBits) {
+  const FitRun run = ToyRun("epochs: 2 batch_size: 32 seed: 7");
+  const std::vector<RankResult> first = FitInProcess(run, 2), second = FitInProcess(run, 2);
+  ASSERT_OK(first[0].summary);
+  ASSERT_OK(second[0].summary);
+  EXPECT_EQ(first[0].parameters, second[0].parameters);
+  EXPECT_EQ(first[0].slots, second[0].slots);
+}
+
+TEST(TrainerTest, BucketSizesDoNotChangeABit) {
+  FitRun run = ToyRun("epochs: 2 batch_size: 32 seed: 7");
+  const std::vector<RankResult> one_bucket = FitInProcess(run, 3);
+  // 738 parameters and padding: with 64 bytes per pack, dozens of buckets.
+  run.spec.mutable_communication_options()->set_bytes_per_pack(64);
+  const std::vector<RankResult> many_buckets = FitInProcess(run, 3);
+  ASSERT_OK(many_buckets[0].summary);
+  // Chunks are cut anew in every bucket, so sums differ in rounding; each is the same on all ranks.
+  EXPECT_LE(RelativeDistance(one_bucket[0].parameters, many_buckets[0].parameters), 1e-5);
+  EXPECT_EQ(many_buckets[0].parameters, many_buckets[2].parameters);
+}
+
+TEST(TrainerTest, A15UnequalFilesGiveEqualStepsOnAllRanks) {
+  std::vector<float> x, y;
+  for (int i = 0; i < 210; ++i) {
+    x.push_back(static_cast<float>(i % 7) / 7);
+    y.push_back(static_cast<float>(i % 5));
+  }
+  const FitRun run = MakeRun(
+      LineFit("sgd { learning_rate { constant: 0.01 } }", "epochs: 2 batch_size: 20 seed: 1"), Line(x, y));
+  const std::vector<RankResult> one = FitInProcess(run, 1), two = FitInProcess(run, 2);
+  for (const RankResult& result : two) {
+    ASSERT_OK(result.summary);
+    EXPECT_EQ(result.summary->steps(), 22);
+    EXPECT_EQ(result.summary->ranks(0).rows(), 210);
+    EXPECT_EQ(result.summary->ranks(1).rows(), 210);
+    EXPECT_LE(RelativeDistance(one[0].parameters, result.parameters), 1e-5);
+  }
+}
+
+TEST(TrainerTest, A18BatchSizeIsGlobal) {
+  const FitRun run = MakeRun(LineFit("sgd {}", "epochs: 1 batch_size: 32 seed: 1"),
+                             Line(std::vector<float>(96, 1), std::vector<float>(96, 1)));
+  const std::vector<RankResult> results = FitInProcess(run, 3);
+  ASSERT_OK(results[0].summary);
+  EXPECT_EQ(results[0].summary->steps(), 3);
+  EXPECT_EQ(results[0].summary->ranks(0).rows(), 33);
+  EXPECT_EQ(results[0].summary->ranks(2).rows(), 30);
+}
+
+TEST(TrainerTest, A18PerWorkerBatchSizeIsTimesTheRanks) {
+  const FitRun run = MakeRun(LineFit("sgd {}", "epochs: 1 per_worker_batch_size: 32 seed: 1"),
+                             Line(std::vector<float>(96, 1), std::vector<float>(96, 1)));
+  const std::vector<RankResult> results = FitInProcess(run, 3);
+  ASSERT_OK(results[0].summary);
+  EXPECT_EQ(results[0].summary->steps(), 1);
+}
+
+TEST(TrainerTest, A19UnequalSharesAreWeightedByRows) {
+  const FitRun run =
+      MakeRun(LineFit("sgd { learning_rate { constant: 0.1 } }", "epochs: 1 batch_size: 3 seed: 1"),
+              Line({1, 2, 3}, {2, 2, 9}));
+  for (const RankResult& result : FitInProcess(run, 2)) {
+    ASSERT_OK(result.summary);
+    EXPECT_NEAR(Metric(result, "loss"), 29.6666667, 1e-6);
+    EXPECT_NEAR(result.parameters[0], 2.2, 1e-6);
+  }
+}
+
+TEST(TrainerTest, A19TheEpochsLossIsAMeanOverRowsNotOverBatches) {
+  // Batches of two rows and one row, learning rate 0: mean losses 10 and 9.
+  const float root = std::sqrt(10.0f);
+  const FitRun run =
+      MakeRun(LineFit("sgd { learning_rate { constant: 0 } }", "epochs: 1 batch_size: 2 seed: 1"),
+              Line({1, 1, 1}, {root, root, 3}));
+  for (const RankResult& result : FitInProcess(run, 2)) {
+    ASSERT_OK(result.summary);
+    EXPECT_NEAR(Metric(result, "loss"), 9.6666667, 1e-6);
+  }
+}
+
+TEST(TrainerTest, A20TheUpdateDoesNotDependOnTheNumberOfRanks) {
+  for (const int n : {1, 2, 4}) {
+    FitRun run =
+        MakeRun(LineFit("sgd { learning_rate { constant: 0.001 } }", "epochs: 1 batch_size: 4 seed: 1"),
+                Line({-1, 2, -3, 4}, {0, 0, 0, 0}));
+    run.spec.mutable_model()
+        ->mutable_layers(0)
+        ->mutable_dense()
+        ->mutable_kernel_initializer()
+        ->mutable_ones();
+    for (const RankResult& result : FitInProcess(run, n)) {
+      ASSERT_OK(result.summary);
+      EXPECT_NEAR(Metric(result, "loss"), 7.5, 1e-6) << "n " << n;
+      EXPECT_NEAR(result.parameters[0], 0.985, 1e-6) << "n " << n;
+    }
+  }
+}
+
+TEST(TrainerTest, A21OneParameterOverThreeRanks) {
+  const FitRun run =
+      MakeRun(LineFit("sgd { learning_rate { constant: 0.1 } }", "epochs: 1 batch_size: 3 seed: 1"),
+              Line({1, 1, 1}, {1, 1, 1}));
+  for (const RankResult& result : FitInProcess(run, 3)) {
+    ASSERT_OK(result.summary);
+    EXPECT_NEAR(result.parameters[0], 0.2, 1e-7);
+  }
+}
+
+TEST(TrainerTest, A17ARankWithoutRowsTakesPartWithWeightZero) {
+  const FitRun run =
+      MakeRun(LineFit("sgd { learning_rate { constant: 0.1 } }", "epochs: 1 batch_size: 3 seed: 1"),
+              Line({1, 3, 5}, {0, 1, 2}));
+  const std::vector<RankResult> one = FitInProcess(run, 1), four = FitInProcess(run, 4);
+  for (const RankResult& result : four) {
+    ASSERT_OK(result.summary);
+    EXPECT_EQ(result.summary->ranks(3).rows(), 0);
+    EXPECT_LE(RelativeDistance(one[0].parameters, result.parameters), 1e-5);
+  }
+}
+
+TEST(TrainerTest, A22RanksWithDifferentModelsAreRefusedBeforeTheFirstStep) {
+  const FitRun run =
+      MakeRun(LineFit("sgd {}", "epochs: 1 batch_size: 3 seed: 1"), Line({1, 3, 5}, {0, 1, 2}));
+  FitRun other = run;
+  other.spec.mutable_model()->mutable_layers(0)->mutable_dense()->set_use_bias(true);
+  std::vector<RankResult> results = FitInProcessEach({run, other});
+  for (const RankResult& result : results) {
+    EXPECT_THAT(result.summary.status(),
+                StatusIs(absl::StatusCode::kFailedPrecondition,
+                         AllOf(HasSubstr("the model differs"), HasSubstr("rank 0"), HasSubstr("rank 1"))));
+  }
+}
+
+TEST(TrainerTest, A23WithoutASeedAllRanksStartFromTheChiefsWeights) {
+  const FitRun run = ToyRun("epochs: 1 batch_size: 32");
+  const std::vector<RankResult> results = FitInProcess(run, 3);
+  ASSERT_OK(results[0].summary);
+  EXPECT_EQ(results[0].parameters, results[1].parameters);
+  EXPECT_EQ(results[0].parameters, results[2].parameters);
+  EXPECT_EQ(results[0].slots, results[2].slots);
+}
+
+TEST(TrainerTest, ANonFiniteLossIsSeenAlikeByAllRanksAndNamesTheOneItCameFrom) {
+  // The output of the last row overflows float32; the row falls to rank 1.
+  FitRun run =
+      MakeRun(LineFit("sgd {}", "epochs: 1 batch_size: 4 seed: 1"), Line({1, 1, 1, 3e38f}, {1, 1, 1, 1}));
+  run.spec.mutable_model()->mutable_layers(0)->mutable_dense()->mutable_kernel_initializer()->set_constant(
+      10);
+  for (const RankResult& result : FitInProcess(run, 2)) {
+    EXPECT_THAT(result.summary.status(),
+                StatusIs(absl::StatusCode::kInvalidArgument,
+                         AllOf(HasSubstr("the loss is not finite at step 1"), HasSubstr("on rank 1"))));
+  }
+}
+
+TEST(TrainerTest, ANonFiniteGradientIsNotApplied) {
+  // The loss, summed in double, is finite; its gradient overflows float32.
+  const FitRun run =
+      MakeRun(LineFit("sgd {}", "epochs: 1 batch_size: 4 seed: 1"), Line({1, 1, 1, 3e38f}, {1, 1, 1, 3e38f}));
+  for (const RankResult& result : FitInProcess(run, 2)) {
+    EXPECT_THAT(result.summary.status(),
+                StatusIs(absl::StatusCode::kInvalidArgument,
+                         HasSubstr("the gradient of dense/kernel is not finite at step 1")));
+  }
+}
+
+TEST(TrainerTest, ValidationIsExactOverRanksAndShortBatches) {
+  FitRun run = MakeRun(LineFit("sgd { learning_rate { constant: 0 } }",
+                               "epochs: 1 batch_size: 4 seed: 1 validation_batch_size: 2"),
+                       Line({1, 1, 1, 1}, {1, 1, 1, 1}), Line({1, 1, 1}, {1, 2, 3}));
+  for (const int n : {1, 2, 3}) {
+    for (const RankResult& result : FitInProcess(run, n)) {
+      ASSERT_OK(result.summary);
+      EXPECT_NEAR(Metric(result, "val_loss"), 14.0 / 3, 1e-6) << "n " << n;
+    }
+  }
+}
+
+class ResumeTest : public ::testing::Test {
+ protected:
+  // One row x = 1, y = 1: the gradient is 2 (w - 1).
+  FitRun Probe(const std::string& optimizer, int epochs) {
+    FitRun run = MakeRun(LineFit(optimizer, absl::StrCat("epochs: ", epochs, " batch_size: 1 seed: 1"),
+                                 R"(checkpoint { directory: "checkpoints" })"),
+                         Line({1}, {1}));
+    run.output_root = output_root_;
+    return run;
+  }
+
+  const std::string output_root_ = MakeTestDirectory();
+};
+
+TEST_F(ResumeTest, A35ResumingRunsExactlyTheEpochsThatAreLeft) {
+  const std::string sgd = "sgd { learning_rate { constant: 0.1 } }";
+  ASSERT_OK(FitInProcess(Probe(sgd, 4), 2)[0].summary);
+  const std::vector<RankResult> results = FitInProcess(Probe(sgd, 10), 2);
+  for (const RankResult& result : results) {
+    ASSERT_OK(result.summary);
+    EXPECT_EQ(result.summary->history_size(), 6);
+    EXPECT_EQ(result.summary->history(0).epoch(), 5);
+    EXPECT_EQ(result.summary->steps(), 10);
+    EXPECT_NEAR(result.parameters[0], 0.8926258, 1e-6);
+  }
+  const std::vector<RankResult> again = FitInProcess(Probe(sgd, 10), 2);
+  ASSERT_OK(again[0].summary);
+  EXPECT_EQ(again[0].summary->history_size(), 0);
+  EXPECT_EQ(again[0].summary->steps(), 10);
+}
+
+TEST_F(ResumeTest, A36OptimizerStateIsRestored) {
+  const std::string momentum = "sgd { learning_rate { constant: 0.1 } momentum: 0.9 }";
+  const std::vector<RankResult> first = FitInProcess(Probe(momentum, 3), 2);
+  ASSERT_OK(first[0].summary);
+  EXPECT_NEAR(first[0].parameters[0], 0.938, 1e-6);
+  std::vector<float> weights;
+  for (const int epochs : {4, 5, 6})
+    weights.push_back(FitInProcess(Probe(momentum, epochs), 2)[0].parameters[0]);
+  EXPECT_NEAR(weights[0], 1.3086, 1e-6);
+  EXPECT_NEAR(weights[1], 1.58042, 1e-6);
+  EXPECT_NEAR(weights[2], 1.708974, 1e-6);
+}
+
+TEST_F(ResumeTest, A12TheUndisturbedRunEndsAtTheKnownWeight) {
+  std::vector<float> x, y;
+  for (int i = 1; i <= 8; ++i) {
+    x.push_back(static_cast<float>(i));
+    y.push_back(static_cast<float>(2 * i));
+  }
+  const FitRun run = MakeRun(
+      LineFit("sgd { learning_rate { constant: 0.001 } }", "epochs: 6 batch_size: 4 seed: 1"), Line(x, y));
+  for (const RankResult& result : FitInProcess(run, 2)) {
+    ASSERT_OK(result.summary);
+    EXPECT_NEAR(result.parameters[0], 0.9420332, 1e-6);
+  }
+}
+
+TEST_F(ResumeTest, ResumingWithinAnEpochGivesTheBitsAndMetricsOfTheUndisturbedRun) {
+  const std::string job = ToyJob("epochs: 2 batch_size: 32 seed: 3");
+  FitRun undisturbed = ToyRun("epochs: 2 batch_size: 32 seed: 3");
+  const std::vector<RankResult> expected = FitInProcess(undisturbed, 2);
+
+  // Breaks off in the third step of the first epoch: the rows there cannot be read.
+  FitRun run = undisturbed;
+  run.output_root = output_root_;
+  run.spec.mutable_checkpoint()->set_directory("checkpoints");
+  run.spec.mutable_checkpoint()->set_every_steps(1);
+  FitRun broken = run;
+  broken.data = [run](int) { return TrainingData{FailAfterReads(run.data(0).train, 2), nullptr}; };
+  EXPECT_THAT(FitInProcess(broken, 2)[0].summary.status(),
+              StatusIs(absl::StatusCode::kDataLoss, HasSubstr("broken on purpose")));
+
+  const std::vector<RankResult> resumed = FitInProcess(run, 2);
+  for (const RankResult& result : resumed) {
+    ASSERT_OK(result.summary);
+    EXPECT_EQ(result.summary->steps(), 8);
+    EXPECT_EQ(result.parameters, expected[0].parameters);
+    EXPECT_EQ(result.slots, expected[0].slots);
+    EXPECT_EQ(result.summary->history(0).metrics(0).value(),
+              expected[0].summary->history(0).metrics(0).value());
+  }
+}
+
+TEST_F(ResumeTest, ResumingOnAnotherWorldSizeKeepsRuleE) {
+  FitRun run = ToyRun("epochs: 4 batch_size: 32 seed: 3");
+  const std::vector<RankResult> expected = FitInProcess(run, 1);
+  run.output_root = output_root_;
+  run.spec.mutable_checkpoint()->set_directory("checkpoints");
+  FitRun half = run;
+  half.spec.mutable_fit()->set_epochs(2);
+  ASSERT_OK(FitInProcess(half, 2)[0].summary);
+  const std::vector<RankResult> resumed = FitInProcess(run, 3);
+  ASSERT_OK(resumed[0].summary);
+  EXPECT_LE(RelativeDistance(expected[0].parameters, resumed[0].parameters), 1e-5);
+}
+
+TEST_F(ResumeTest, ACheckpointOfAnotherModelIsRefusedWithBothShapes) {
+  ASSERT_OK(FitInProcess(Probe("sgd {}", 1), 1)[0].summary);
+  FitRun wider = Probe("sgd {}", 2);
+  wider.spec.mutable_model()->mutable_layers(0)->mutable_dense()->set_units(1);
+  wider.spec.mutable_model()->mutable_input()->set_shape(0, 2);
+  wider.data = [](int) { return TrainingData{*ArrayDataset::CreateWithValues({1, 1}, {2}, {1}), nullptr}; };
+  EXPECT_THAT(
+      FitInProcess(wider, 1)[0].summary.status(),
+      StatusIs(absl::StatusCode::kFailedPrecondition, AllOf(HasSubstr("[1, 1]"), HasSubstr("[2, 1]"))));
+}
+
+TEST_F(ResumeTest, NeverRefusesADirectoryWithCheckpointsAndRequiredOneWithout) {
+  FitRun run = Probe("sgd {}", 1);
+  run.spec.mutable_checkpoint()->set_resume(v1::Checkpoint::REQUIRED);
+  EXPECT_THAT(FitInProcess(run, 1)[0].summary.status(),
+              StatusIs(absl::StatusCode::kNotFound, HasSubstr("REQUIRED")));
+  run.spec.mutable_checkpoint()->set_resume(v1::Checkpoint::NEVER);
+  ASSERT_OK(FitInProcess(run, 1)[0].summary);
+  EXPECT_THAT(FitInProcess(run, 1)[0].summary.status(),
+              StatusIs(absl::StatusCode::kAlreadyExists, HasSubstr("NEVER")));
+}
+
+}  // namespace
+}  // namespace lockstep
