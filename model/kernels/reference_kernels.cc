@@ -5,6 +5,7 @@
 #include <cstddef>
 #include <functional>
 #include <xtensor/xadapt.hpp>
+#include <xtensor/xbuilder.hpp>
 #include <xtensor/xmath.hpp>
 #include <xtensor/xtensor.hpp>
 #include <xtensor/xview.hpp>
@@ -111,6 +112,7 @@ Matrix Map(const Matrix& x, const std::function<double(double)>& f) {
 }  // namespace
 
 void ActivationForward(const Activation& activation, MatrixSize size, const double* x, double* y) {
+  if (size.rows == 0) return;  // xtensor computes addresses from a null pointer
   const Matrix input = Read(size, x);
   if (activation.function == ActivationFunction::kSoftmax) return Write(Softmax(input), y);
   Write(Map(input, [&](double value) { return Value(activation, value); }), y);
@@ -118,6 +120,7 @@ void ActivationForward(const Activation& activation, MatrixSize size, const doub
 
 void ActivationBackward(const Activation& activation, MatrixSize size, const double* x, const double*,
                         const double* dy, double* dx) {
+  if (size.rows == 0) return;
   const Matrix input = Read(size, x);
   const Matrix gradient = Read(size, dy);
   if (activation.function == ActivationFunction::kSoftmax) {
@@ -127,7 +130,8 @@ void ActivationBackward(const Activation& activation, MatrixSize size, const dou
 }
 
 void ColumnSums(MatrixSize size, const double* matrix, double* sums) {
-  const Matrix sum = xt::sum(Read(size, matrix), {0}, xt::keep_dims);
+  Matrix sum = xt::zeros<double>(ShapeOf({1, size.columns}));
+  for (int64_t row = 0; row < size.rows; ++row) sum += Read({1, size.columns}, matrix + row * size.columns);
   Write(sum, sums);
 }
 
