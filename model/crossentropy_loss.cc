@@ -6,6 +6,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "base/logging.h"
+#include "base/shape_text.h"
 #include "model/shape.h"
 
 namespace lockstep {
@@ -22,12 +23,11 @@ bool IsClipped(float probability) {
 // NaN stays NaN.
 float Clip(float probability) { return std::clamp(probability, kSmallestProbability, kLargestProbability); }
 
-// The label of one distribution over C classes, seen as the weight of each class. Two forms with one
-// interface, so that the formulas below are written once.
+// The label of one distribution, seen as the weights of its classes. Two forms with one interface, so that
+// the formulas below are written once.
 class ClassNumber {
  public:
   explicit ClassNumber(int64_t number) : number_(number) {}
-  double operator[](int64_t c) const { return c == number_ ? 1.0 : 0.0; }
   double Sum(int64_t) const { return 1.0; }
   // Calls visit(c, weight) for the classes of non-zero weight.
   template <typename Visit>
@@ -42,7 +42,6 @@ class ClassNumber {
 class ClassWeights {
  public:
   explicit ClassWeights(const float* weights) : weights_(weights) {}
-  double operator[](int64_t c) const { return weights_[c]; }
   double Sum(int64_t num_classes) const {
     double sum = 0;
     for (int64_t c = 0; c < num_classes; ++c) sum += weights_[c];
@@ -65,7 +64,12 @@ double LogitsLoss(const float* logits, const Label& label, int64_t num_classes, 
                   float* gradient) {
   const double largest = *std::max_element(logits, logits + num_classes);
   double sum = 0;
-  for (int64_t c = 0; c < num_classes; ++c) sum += std::exp(logits[c] - largest);
+  // The exponentials wait in the gradient's place: they are most of the cost.
+  for (int64_t c = 0; c < num_classes; ++c) {
+    const double exponential = std::exp(logits[c] - largest);
+    sum += exponential;
+    if (gradient != nullptr) gradient[c] = static_cast<float>(exponential);
+  }
   const double log_sum = std::log(sum);
   double loss = 0;
   label.ForEach(num_classes,
@@ -73,10 +77,13 @@ double LogitsLoss(const float* logits, const Label& label, int64_t num_classes, 
   // A non-finite logit shows in the sum even when its class has no weight.
   if (!std::isfinite(sum)) loss = sum;
   if (gradient == nullptr) return loss;
-  const double factor = label.Sum(num_classes) / sum;
-  for (int64_t c = 0; c < num_classes; ++c) {
-    gradient[c] = static_cast<float>(scale * (std::exp(logits[c] - largest) * factor - label[c]));
-  }
+  const double factor = scale * label.Sum(num_classes) / sum;
+  for (int64_t c = 0; c < num_classes; ++c) gradient[c] = static_cast<float>(gradient[c] * factor);
+  // Where a label is subtracted, the digits that the exponential lost as a float would show: a network that
+  // is nearly sure has softmax - 1 close to 0.
+  label.ForEach(num_classes, [&](int64_t c, double weight) {
+    gradient[c] = static_cast<float>(std::exp(logits[c] - largest) * factor - scale * weight);
+  });
   return loss;
 }
 
@@ -96,11 +103,11 @@ double ProbabilitiesLoss(const float* probabilities, const Label& label, int64_t
     if (!IsClipped(q)) dot -= weight;
   });
   if (gradient == nullptr) return loss;
-  for (int64_t c = 0; c < num_classes; ++c) {
+  std::fill_n(gradient, num_classes, static_cast<float>(-scale * dot / sum));
+  label.ForEach(num_classes, [&](int64_t c, double weight) {
     const float q = static_cast<float>(probabilities[c] / sum);
-    const double slope = label[c] == 0 || IsClipped(q) ? 0 : -label[c] / q;
-    gradient[c] = static_cast<float>(scale * (slope - dot) / sum);
-  }
+    if (!IsClipped(q)) gradient[c] = static_cast<float>(scale * (-weight / q - dot) / sum);
+  });
   return loss;
 }
 

@@ -6,8 +6,8 @@
 namespace lockstep {
 namespace {
 
-// 16 floats are one AVX-512 register. A block is long enough to hide the adding up of its lanes (1 % of its
-// cost) and short enough to stay in the first-level cache.
+// 16 floats are one AVX-512 register. A block is 256 of them: 16 additions one after the other at its end
+// hardly count, and it stays in the first-level cache.
 constexpr int64_t kLanes = 16;
 constexpr int64_t kBlock = 4096;
 

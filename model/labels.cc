@@ -20,14 +20,15 @@ std::string BatchShape(absl::Span<const int64_t> row_shape) {
 
 }  // namespace
 
-absl::Status CheckLabels(const LabelRequirement& required, LabelEncoding kind, absl::Span<const int64_t> shape) {
-  if (required.classes && kind == LabelEncoding::kValues) {
+absl::Status CheckLabels(const LabelRequirement& required, LabelEncoding encoding,
+                         absl::Span<const int64_t> shape) {
+  if (required.classes && encoding == LabelEncoding::kValues) {
     return absl::InvalidArgumentError(
         absl::StrCat("the loss compares with one class number in [0,", required.num_classes,
                      ") per row, but the labels are values of shape ", BatchShape(shape),
                      ": use categorical_crossentropy for one probability per class"));
   }
-  if (!required.classes && kind == LabelEncoding::kClasses) {
+  if (!required.classes && encoding == LabelEncoding::kClasses) {
     return absl::InvalidArgumentError(
         absl::StrCat("the loss compares with label values of shape ", BatchShape(required.shape),
                      ", but the labels are class numbers of shape ", BatchShape(shape),

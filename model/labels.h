@@ -25,10 +25,11 @@ struct LabelRequirement {
   std::vector<int64_t> shape;  // of one row's values; [] and [1] are the same
 };
 
-// Whether labels of `kind` whose rows have `shape` fit `required`. Shapes are equal or refused: nothing is
-// broadcast, since values of shape [rows] against outputs [rows, n] would give a plausible wrong loss.
-// Errors: INVALID_ARGUMENT with both kinds or shapes.
-absl::Status CheckLabels(const LabelRequirement& required, LabelEncoding kind, absl::Span<const int64_t> shape);
+// Whether labels of `encoding` whose rows have `shape` fit `required`. Shapes are equal or refused: nothing
+// is broadcast, since values of shape [rows] against outputs [rows, n] would give a plausible wrong loss.
+// Errors: INVALID_ARGUMENT with both encodings or shapes.
+absl::Status CheckLabels(const LabelRequirement& required, LabelEncoding encoding,
+                         absl::Span<const int64_t> shape);
 
 // Errors: INVALID_ARGUMENT names the first class number outside [0, num_classes) and its row.
 absl::Status CheckClasses(const LabelRequirement& required, absl::Span<const int32_t> classes);

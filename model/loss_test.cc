@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "base/random.h"
+#include "base/shape_text.h"
 #include "base/status_matchers.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
@@ -135,6 +136,16 @@ TEST(LossTest, A33LargeLogitsNeitherOverflowNorVanish) {
               ::testing::ElementsAre(near(0.09003057f), near(0.24472847f), near(0.66524096f)));
   EXPECT_NEAR(MeanOfClasses("sparse_categorical_crossentropy { from_logits: true }", {1000, 1001, 1002}, {1}),
               1.4076060, kSeventhDecimal);
+}
+
+TEST(LossTest, TheGradientOfANearlySureNetworkKeepsItsDigits) {
+  const auto loss = MakeLoss("sparse_categorical_crossentropy { from_logits: true }", {2});
+  const std::vector<float> logits = {16, 0};
+  const int32_t label = 0;
+  std::vector<float> gradient(2);
+  loss->SumAndGradient(logits.data(), {&label, nullptr}, 1, gradient.data());
+  EXPECT_FLOAT_EQ(gradient[0], static_cast<float>(-1 / (1 + std::exp(16.0))));
+  EXPECT_FLOAT_EQ(gradient[1], -gradient[0]);
 }
 
 TEST(LossTest, LargeBinaryLogitsNeitherOverflowNorVanish) {

@@ -6,6 +6,8 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "absl/strings/string_view.h"
+#include "base/quoted.h"
+#include "base/shape_text.h"
 #include "base/status_macros.h"
 #include "model/shape.h"
 #include "proto/model.pb.h"
@@ -162,7 +164,7 @@ absl::StatusOr<Kind> FindKind(const std::string& name, const v1::Loss& loss,
     if (known.name == name) return known.kind;
   }
   const auto append_name = [](std::string* out, const NamedKind& known) { absl::StrAppend(out, known.name); };
-  return absl::InvalidArgumentError(absl::StrCat("unknown metric \"", name, "\": choose of accuracy, ",
+  return absl::InvalidArgumentError(absl::StrCat("unknown metric ", Quoted(name), ": choose of accuracy, ",
                                                  absl::StrJoin(kKinds, ", ", append_name)));
 }
 

@@ -123,7 +123,8 @@ const BitsCase kCases[] = {
     {"rmsprop { learning_rate { constant: 0.01 } }", "ebd5e104cdc7fa62"},
     {"rmsprop { learning_rate { constant: 0.01 } momentum: 0.5 epsilon: 0.01 }", "4e522244dbb342c3"},
     {"rmsprop { learning_rate { constant: 0.01 } epsilon: 0.01 centered: true }", "542e0876e7fa9604"},
-    {"rmsprop { learning_rate { constant: 0.01 } momentum: 0.5 epsilon: 0.01 centered: true }", "28be958f190098db"},
+    {"rmsprop { learning_rate { constant: 0.01 } momentum: 0.5 epsilon: 0.01 centered: true }",
+     "28be958f190098db"},
     {"adagrad { learning_rate { constant: 0.1 } }", "44cefea1bbb40472"},
 };
 
