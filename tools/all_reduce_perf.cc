@@ -1,0 +1,347 @@
+// Measures all-reduce between ranks on this machine, in the manner of nccl-tests:
+//
+//   all_reduce_perf --ranks 2 --transport tcp --sizes 1K,1M,64M
+//
+// Each rank is a process (tcp) or a thread (inprocess). For each size all ranks warm up, check a result whose
+// sums are exact, agree on a number of iterations, and time them one by one; an iteration's time is that of
+// the slowest rank. Columns: algbw = bytes / time, busbw = algbw * 2 (n-1) / n, GB = 10^9 bytes; cpu_s_per_GB
+// = processor seconds of all ranks per GB of buffer reduced.
+#include <grpcpp/security/server_credentials.h>
+#include <grpcpp/server.h>
+#include <grpcpp/server_builder.h>
+#include <netinet/in.h>
+#include <signal.h>
+#include <sys/mman.h>
+#include <sys/prctl.h>
+#include <sys/resource.h>
+#include <sys/socket.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <CLI/CLI.hpp>
+#include <algorithm>
+#include <cstdio>
+#include <cstring>
+#include <memory>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "absl/strings/numbers.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_format.h"
+#include "absl/time/clock.h"
+#include "base/aligned_buffer.h"
+#include "base/logging.h"
+#include "base/status_macros.h"
+#include "collective/communicator.h"
+#include "collective/transport/grpc_transport.h"
+#include "collective/transport/in_process_transport.h"
+#include "collective/transport/loopback_congestion.h"
+#include "collective/transport/process_tuning.h"
+
+namespace lockstep {
+namespace {
+
+constexpr double kGigabyte = 1e9;
+// Per size: enough iterations for a median, within this time.
+constexpr absl::Duration kTimePerSize = absl::Seconds(1);
+constexpr int kWarmUpIterations = 5;
+constexpr int64_t kMinIterations = 10;
+constexpr int64_t kMaxIterations = 2000;
+constexpr absl::Duration kConnectTimeout = absl::Seconds(30);
+
+struct Flags {
+  int ranks = 2;
+  std::string transport = "tcp";
+  std::string algorithm = "auto";
+  std::vector<std::string> sizes = {"1K", "16K", "256K", "1M", "4M", "16M", "64M", "256M"};
+  bool fresh = false;
+  std::string congestion_control;
+  int64_t segment_bytes = int64_t{1} << 20;
+};
+
+// "16K" -> 16384.
+absl::StatusOr<int64_t> ParseSize(std::string text) {
+  int64_t unit = 1;
+  if (!text.empty()) {
+    const size_t suffix = std::string("KMG").find(text.back());
+    if (suffix != std::string::npos) {
+      unit = int64_t{1} << (10 * (suffix + 1));
+      text.pop_back();
+    }
+  }
+  int64_t value = 0;
+  if (!absl::SimpleAtoi(text, &value) || value <= 0 || value > (int64_t{1} << 40) / unit ||
+      value * unit % static_cast<int64_t>(sizeof(float)) != 0) {
+    return absl::InvalidArgumentError(absl::StrCat(
+        "--sizes: \"", text, "\" is no positive multiple of 4 bytes such as 1048576, 16K, 4M or 1G"));
+  }
+  return value * unit;
+}
+
+double ProcessorSeconds() {
+  rusage usage = {};
+  getrusage(RUSAGE_SELF, &usage);
+  const auto seconds = [](const timeval& time) {
+    return static_cast<double>(time.tv_sec) + static_cast<double>(time.tv_usec) * 1e-6;
+  };
+  return seconds(usage.ru_utime) + seconds(usage.ru_stime);
+}
+
+// One rank's part of the measurement.
+class Benchmark {
+ public:
+  Benchmark(const Flags& flags, Communicator* communicator) : flags_(flags), communicator_(communicator) {}
+
+  absl::Status Run(const std::vector<int64_t>& sizes) {
+    for (int64_t bytes : sizes) {
+      RETURN_IF_ERROR(Measure(bytes));
+      RETURN_IF_ERROR(communicator_->Barrier());
+    }
+    return absl::OkStatus();
+  }
+
+ private:
+  // Sums of up to 2^8 ranks of integers below 2^16 are exact in float.
+  static float Value(int rank, size_t i) { return static_cast<float>((i * 37 + rank * 1009) % 65536); }
+
+  absl::Status Verify(absl::Span<float> values) {
+    for (size_t i = 0; i < values.size(); ++i) values[i] = Value(communicator_->rank(), i);
+    RETURN_IF_ERROR(communicator_->AllReduce({{}, values}));
+    for (size_t i = 0; i < values.size(); ++i) {
+      float sum = 0;
+      for (int rank = 0; rank < communicator_->world_size(); ++rank) sum += Value(rank, i);
+      if (values[i] != sum) {
+        return absl::DataLossError(absl::StrCat("rank ", communicator_->rank(), " element ", i, " of ",
+                                                values.size(), ": ", values[i], " instead of ", sum));
+      }
+    }
+    return absl::OkStatus();
+  }
+
+  absl::StatusOr<double> TimeOnce(absl::Span<float> values) {
+    if (flags_.fresh) std::fill(values.begin(), values.end(), 1.0f);
+    RETURN_IF_ERROR(communicator_->Barrier());
+    const absl::Time start = absl::Now();
+    RETURN_IF_ERROR(communicator_->AllReduce({{}, values}));
+    return absl::ToDoubleSeconds(absl::Now() - start);
+  }
+
+  // The same number on all ranks, from the sum of what they measured.
+  absl::StatusOr<int64_t> AgreeOnIterations(absl::Span<float> values) {
+    double seconds = 0;
+    for (int i = 0; i < kWarmUpIterations; ++i) {
+      ASSIGN_OR_RETURN(const double once, TimeOnce(values));
+      if (i == kWarmUpIterations - 1) seconds = once;
+    }
+    RETURN_IF_ERROR(communicator_->AllReduce({absl::MakeSpan(&seconds, 1), {}}));
+    const double mean = seconds / communicator_->world_size();
+    return std::clamp(static_cast<int64_t>(absl::ToDoubleSeconds(kTimePerSize) / mean), kMinIterations,
+                      kMaxIterations);
+  }
+
+  absl::Status Measure(int64_t bytes) {
+    const AlignedBuffer<float> buffer(bytes / sizeof(float));
+    RETURN_IF_ERROR(Verify(buffer.span()));
+    std::fill(buffer.span().begin(), buffer.span().end(), 0.0f);
+    ASSIGN_OR_RETURN(const int64_t iterations, AgreeOnIterations(buffer.span()));
+    std::vector<double> seconds(iterations);
+    double processor_seconds = 0;
+    for (double& once : seconds) {
+      const double before = ProcessorSeconds();
+      ASSIGN_OR_RETURN(once, TimeOnce(buffer.span()));
+      processor_seconds += ProcessorSeconds() - before;
+    }
+    // In one process the ranks see each other's time.
+    if (flags_.transport == "inprocess") processor_seconds /= communicator_->world_size();
+    RETURN_IF_ERROR(communicator_->AllReduce({absl::MakeSpan(&processor_seconds, 1), {}}));
+    RETURN_IF_ERROR(SlowestRank(&seconds));
+    if (communicator_->rank() == 0) Print(bytes, seconds, processor_seconds);
+    return absl::OkStatus();
+  }
+
+  absl::Status SlowestRank(std::vector<double>* seconds) {
+    ASSIGN_OR_RETURN(const std::vector<std::string> all,
+                     communicator_->AllGather(
+                         {reinterpret_cast<const char*>(seconds->data()), seconds->size() * sizeof(double)}));
+    for (const std::string& one : all) {
+      for (size_t i = 0; i < seconds->size(); ++i) {
+        double other = 0;
+        std::memcpy(&other, one.data() + i * sizeof(double), sizeof(double));
+        (*seconds)[i] = std::max((*seconds)[i], other);
+      }
+    }
+    return absl::OkStatus();
+  }
+
+  void Print(int64_t bytes, std::vector<double> seconds, double processor_seconds) {
+    std::sort(seconds.begin(), seconds.end());
+    const double median = seconds[seconds.size() / 2];
+    const double p99 = seconds[seconds.size() * 99 / 100];
+    const int n = communicator_->world_size();
+    const double algbw = static_cast<double>(bytes) / median / kGigabyte;
+    const double gigabytes = static_cast<double>(bytes) * static_cast<double>(seconds.size()) / kGigabyte;
+    absl::PrintF("%s\t%s\t%d\t%d\t%d\t%.1f\t%.1f\t%.1f\t%.3f\t%.3f\t%.3f\n", flags_.transport,
+                 flags_.algorithm, n, bytes, seconds.size(), seconds.front() * 1e6, median * 1e6, p99 * 1e6,
+                 algbw, algbw * 2 * (n - 1) / n, processor_seconds / gigabytes);
+    std::fflush(stdout);
+  }
+
+  const Flags& flags_;
+  Communicator* const communicator_;
+};
+
+absl::Status RunRank(const Flags& flags, const std::vector<int64_t>& sizes,
+                     std::unique_ptr<Transport> transport) {
+  CommunicatorOptions options;
+  options.segment_bytes = static_cast<size_t>(flags.segment_bytes);
+  ASSIGN_OR_RETURN(const std::unique_ptr<Communicator> communicator,
+                   Communicator::Create(std::move(transport), options));
+  return Benchmark(flags, communicator.get()).Run(sizes);
+}
+
+// A port of loopback that is free, and stays reserved while this process lives.
+absl::StatusOr<int> ReservePort() {
+  const int descriptor = socket(AF_INET, SOCK_STREAM, 0);
+  const int on = 1;
+  sockaddr_in address = {};
+  address.sin_family = AF_INET;
+  address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+  socklen_t size = sizeof(address);
+  if (descriptor < 0 || setsockopt(descriptor, SOL_SOCKET, SO_REUSEPORT, &on, sizeof(on)) != 0 ||
+      bind(descriptor, reinterpret_cast<sockaddr*>(&address), size) != 0 ||
+      getsockname(descriptor, reinterpret_cast<sockaddr*>(&address), &size) != 0) {
+    return absl::InternalError(absl::StrCat("no free port: ", strerror(errno)));
+  }
+  return ntohs(address.sin_port);
+}
+
+absl::Status RunTcpRank(const Flags& flags, const std::vector<int64_t>& sizes,
+                        const std::vector<std::string>& addresses, int rank) {
+  GrpcTransportService service;
+  grpc::ServerBuilder builder;
+  builder.AddListeningPort(addresses[rank], grpc::InsecureServerCredentials());
+  service.RegisterWith(&builder);
+  const std::unique_ptr<grpc::Server> server = builder.BuildAndStart();
+  if (server == nullptr) return absl::UnavailableError(absl::StrCat("cannot listen on ", addresses[rank]));
+  service.Start();
+  absl::StatusOr<std::unique_ptr<Transport>> transport =
+      service.Connect({1, 0, rank, addresses}, absl::Now() + kConnectTimeout);
+  absl::Status status = transport.status();
+  if (status.ok() && !flags.congestion_control.empty()) {
+    status = SetLoopbackCongestionControl(flags.congestion_control).status();
+  }
+  if (status.ok()) status = RunRank(flags, sizes, *std::move(transport));
+  transport = absl::CancelledError("done");
+  server->Shutdown(absl::ToChronoTime(absl::Now() + absl::Seconds(1)));
+  service.Shutdown();
+  return status;
+}
+
+int Report(int rank, const absl::Status& status) {
+  if (status.ok()) return 0;
+  std::fprintf(stderr, "rank %d: %s\n", rank, status.ToString().c_str());
+  return 1;
+}
+
+int RunThreads(const Flags& flags, const std::vector<int64_t>& sizes) {
+  std::vector<std::unique_ptr<Transport>> group = MakeInProcessGroup(flags.ranks);
+  std::vector<int> results(flags.ranks);
+  std::vector<std::thread> threads;
+  for (int rank = 0; rank < flags.ranks; ++rank) {
+    threads.emplace_back(
+        [&, rank] { results[rank] = Report(rank, RunRank(flags, sizes, std::move(group[rank]))); });
+  }
+  for (std::thread& thread : threads) thread.join();
+  return *std::max_element(results.begin(), results.end());
+}
+
+// Forks the ranks before anything of gRPC exists, and waits for them; the first failure ends the others.
+int RunProcesses(const Flags& flags, const std::vector<int64_t>& sizes) {
+  std::vector<std::string> addresses;
+  for (int rank = 0; rank < flags.ranks; ++rank) {
+    const absl::StatusOr<int> port = ReservePort();
+    if (!port.ok()) return Report(rank, port.status());
+    addresses.push_back(absl::StrCat("127.0.0.1:", *port));
+  }
+  const pid_t parent = getpid();
+  std::vector<pid_t> children;
+  for (int rank = 0; rank < flags.ranks; ++rank) {
+    const pid_t child = fork();
+    if (child == 0) {
+      // No orphans, also when the parent died before this line.
+      prctl(PR_SET_PDEATHSIG, SIGKILL);
+      if (getppid() != parent) _exit(1);
+      _exit(Report(rank, RunTcpRank(flags, sizes, addresses, rank)));
+    }
+    if (child < 0) {
+      std::perror("fork");
+      for (pid_t started : children) kill(started, SIGKILL);
+      return 1;
+    }
+    children.push_back(child);
+  }
+  int result = 0;
+  while (!children.empty()) {
+    int wait_status = 0;
+    const pid_t child = wait(&wait_status);
+    children.erase(std::remove(children.begin(), children.end(), child), children.end());
+    if (WIFEXITED(wait_status) && WEXITSTATUS(wait_status) == 0) continue;
+    if (WIFSIGNALED(wait_status) && result == 0) {
+      std::fprintf(stderr, "process %d was ended by signal %d\n", static_cast<int>(child),
+                   WTERMSIG(wait_status));
+    }
+    if (result == 0) {
+      // The others hear of it by themselves; this is for those that do not.
+      result = 1;
+      alarm(10);
+      signal(SIGALRM, [](int) { _exit(1); });
+    }
+  }
+  return result;
+}
+
+int Main(int argc, char** argv) {
+  Flags flags;
+  CLI::App app("Measures all-reduce between ranks on this machine.");
+  app.add_option("--ranks", flags.ranks, "number of ranks")->check(CLI::Range(1, 16))->capture_default_str();
+  app.add_option("--transport", flags.transport, "tcp or inprocess")
+      ->check(CLI::IsMember({"tcp", "inprocess"}))
+      ->capture_default_str();
+  app.add_option("--algorithm", flags.algorithm, "auto or ring")
+      ->check(CLI::IsMember({"auto", "ring"}))
+      ->capture_default_str();
+  app.add_option("--sizes", flags.sizes, "bytes of the buffer, with K, M or G")
+      ->delimiter(',')
+      ->capture_default_str();
+  app.add_flag("--fresh", flags.fresh, "rewrite the buffer before each iteration, as training does");
+  app.add_option("--congestion_control", flags.congestion_control,
+                 "of the TCP connections, such as reno; default: the system's");
+  app.add_option("--segment_bytes", flags.segment_bytes, "largest message of the ring")
+      ->capture_default_str();
+  CLI11_PARSE(app, argc, argv);
+  std::vector<int64_t> sizes;
+  for (const std::string& text : flags.sizes) {
+    const absl::StatusOr<int64_t> size = ParseSize(text);
+    if (!size.ok()) {
+      std::fprintf(stderr, "%s\n", std::string(size.status().message()).c_str());
+      return 2;
+    }
+    sizes.push_back(*size);
+  }
+  std::printf(
+      "transport\talgorithm\tranks\tbytes\titerations\tmin_us\tp50_us\tp99_us\talgbw_GBs\tbusbw_GBs\tcpu_s_"
+      "per_GB\n");
+  std::fflush(stdout);
+  return flags.transport == "inprocess" ? RunThreads(flags, sizes) : RunProcesses(flags, sizes);
+}
+
+}  // namespace
+}  // namespace lockstep
+
+int main(int argc, char** argv) {
+  lockstep::TuneProcessForTransport();
+  lockstep::InitLogging(argv[0]);
+  return lockstep::Main(argc, argv);
+}
