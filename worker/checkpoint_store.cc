@@ -200,9 +200,9 @@ absl::StatusOr<LoadedCheckpoint> CheckpointStore::LoadNewest(std::vector<std::st
 absl::StatusOr<LoadedCheckpoint> CheckpointStore::LoadNewestOf(FileSystem* files,
                                                                const std::string& directory,
                                                                std::vector<std::string>* skipped) {
+  skipped->clear();
   ASSIGN_OR_RETURN(const std::vector<int64_t> steps, ListSteps(files, directory));
   if (steps.empty()) return absl::NotFoundError(absl::StrCat("there is no checkpoint in ", directory));
-  skipped->clear();
   for (const int64_t step : steps) {
     absl::StatusOr<LoadedCheckpoint> checkpoint = LoadStep(files, directory, step);
     if (checkpoint.ok() || IsOfTheMachine(checkpoint.status())) return checkpoint;

@@ -111,7 +111,7 @@ void Chief::FailLocked(const std::string& cause) {
 }
 
 void Chief::MemberLostLocked(int rank, const std::string& why) {
-  LOG(WARNING) << membership_.Name(rank) << " lost: " << why;
+  LOG(INFO) << membership_.Name(rank) << " is no longer there: " << why;
   links_.erase(rank);
   if (!running_.has_value()) return;
   const auto outcome = running_->outcomes.find(rank);

@@ -110,7 +110,9 @@ absl::StatusOr<v1::JobSummary> Sequential::Fit(const TrainingData& data, const v
   options.file_system = FilesOf(*strategy_);
   options.listener = strategy_->options().listener;
   Trainer trainer(spec, data, replica_.get(), strategy_->communicator(), options);
-  return trainer.Fit();
+  absl::StatusOr<v1::JobSummary> summary = trainer.Fit();
+  strategy_->RecordError(summary.status());
+  return summary;
 }
 
 absl::Status Sequential::LoadCheckpoint(const std::string& directory) {

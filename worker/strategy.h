@@ -14,6 +14,7 @@
 #include <memory>
 #include <string>
 
+#include "absl/status/status.h"
 #include "base/file_system.h"
 #include "collective/communicator.h"
 #include "worker/fit_listener.h"
@@ -43,8 +44,6 @@ class Strategy {
   // Nothing is owned.
   Strategy(Communicator* communicator, const StrategyOptions& options)
       : communicator_(communicator), options_(options) {}
-  virtual ~Strategy() = default;
-
   Scope EnterScope() { return Scope(this); }
 
   int rank() const { return communicator_->rank(); }
@@ -52,9 +51,16 @@ class Strategy {
   Communicator* communicator() const { return communicator_; }
   const StrategyOptions& options() const { return options_; }
 
+  // The first error of a collective call made with this strategy; the group cannot be used after one.
+  const absl::Status& status() const { return status_; }
+  void RecordError(const absl::Status& error) {
+    if (status_.ok()) status_ = error;
+  }
+
  private:
   Communicator* const communicator_;
   const StrategyOptions options_;
+  absl::Status status_;
 };
 
 }  // namespace lockstep

@@ -119,6 +119,12 @@ absl::Status Trainer::RestoreState() {
         position_.step(), position_.global_batch(), global_batch_));
   }
   position_.set_global_batch(global_batch_);
+  const std::string spec_hash = SpecHash(spec_.model(), spec_.compile());
+  if (!position_.spec_hash().empty() && position_.spec_hash() != spec_hash) {
+    listener_->OnMessage(absl::StrCat("the checkpoint of step ", position_.step(),
+                                      " was written with another model or loss of the same shapes"));
+  }
+  position_.set_spec_hash(spec_hash);
   return CheckHashes(communicator_, replica_->Hash(), "parameters", replica_->step());
 }
 
