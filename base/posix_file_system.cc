@@ -5,7 +5,7 @@
 
 #include <algorithm>
 #include <cerrno>
-#include <cstdio>
+#include <utility>
 
 #include "absl/cleanup/cleanup.h"
 #include "absl/strings/str_cat.h"
@@ -159,7 +159,9 @@ class PosixFileSystem : public FileSystem {
   absl::Status SyncDirectory(const std::string& path) override {
     const FileDescriptor fd(open(path.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
     if (fd.get() < 0) return Failed("open the directory", path);
-    return fsync(fd.get()) == 0 ? absl::OkStatus() : Failed("sync the directory", path);
+    // EINVAL: a file system, such as some on networks, that has nothing to sync for a directory.
+    if (fsync(fd.get()) == 0 || errno == EINVAL) return absl::OkStatus();
+    return Failed("sync the directory", path);
   }
 };
 

@@ -190,7 +190,7 @@ bool operator==(const EpochDecision& a, const EpochDecision& b) {
 TEST(TrainingCallbacksTest, A35AJobThatIsResumedAfterEveryEpochDecidesAsTheUndisturbedOne) {
   const std::string fit =
       "early_stopping { patience: 6 min_delta: 0.5 } "
-      "reduce_lr_on_plateau { monitor: 'val_accuracy' patience: 2 cooldown: 1 factor: 0.3 min_lr: 0.01 }";
+      "reduce_lr_on_plateau { monitor: 'val_accuracy' patience: 1 cooldown: 3 factor: 0.3 min_lr: 0.01 }";
   std::mt19937 random(1);
   for (int trial = 0; trial < 200; ++trial) {
     const std::unique_ptr<TrainingCallbacks> undisturbed = Create(fit, "keep_best {}").value();
