@@ -65,8 +65,9 @@ bool Checkpointer::DueAfterStep(int64_t step) const {
 
 bool Checkpointer::DueAfterEpoch(int64_t epoch, bool last) const {
   if (spec_.directory().empty()) return false;
-  const int64_t every = spec_.every_epochs() > 0 ? spec_.every_epochs() : 1;
-  return last || epoch % every == 0;
+  if (last) return true;
+  if (spec_.every_epochs() > 0) return epoch % spec_.every_epochs() == 0;
+  return spec_.every_steps() == 0;
 }
 
 absl::Status Checkpointer::Save(const Replica& replica, const v1::CheckpointManifest& position) {
