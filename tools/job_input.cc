@@ -1,0 +1,43 @@
+#include "tools/job_input.h"
+
+#include <cstdio>
+
+#include "absl/strings/str_cat.h"
+#include "base/status_macros.h"
+#include "worker/job_check.h"
+#include "worker/job_file.h"
+
+namespace lockstep {
+namespace {
+
+constexpr char kStandardInput[] = "-";
+constexpr size_t kMostBytes = 16 << 20;
+
+std::string Name(const std::string& path) { return path == kStandardInput ? "standard input" : path; }
+
+absl::StatusOr<std::string> ReadStandardInput() {
+  std::string text;
+  char buffer[4096];
+  while (const size_t bytes = std::fread(buffer, 1, sizeof(buffer), stdin)) {
+    text.append(buffer, bytes);
+    if (text.size() > kMostBytes)
+      return absl::OutOfRangeError(absl::StrCat("standard input has more than ", kMostBytes, " bytes"));
+  }
+  return text;
+}
+
+}  // namespace
+
+absl::StatusOr<v1::JobSpec> ReadJobInput(const std::string& path) {
+  if (path != kStandardInput) return ReadJobFile(path);
+  ASSIGN_OR_RETURN(const std::string text, ReadStandardInput());
+  return ParseJob(text, Name(path));
+}
+
+absl::Status CheckJobInput(const std::string& path, const v1::JobSpec& spec) {
+  const absl::Status status = CheckJob(spec);
+  if (status.ok()) return status;
+  return absl::Status(status.code(), absl::StrCat(Name(path), ": ", status.message()));
+}
+
+}  // namespace lockstep

@@ -1,0 +1,21 @@
+// The job file that a command was given.
+#ifndef LOCKSTEP_TOOLS_JOB_INPUT_H_
+#define LOCKSTEP_TOOLS_JOB_INPUT_H_
+
+#include <string>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "proto/job.pb.h"
+
+namespace lockstep {
+
+// As ReadJobFile; "-" is standard input.
+absl::StatusOr<v1::JobSpec> ReadJobInput(const std::string& path);
+
+// CheckJob with the path in front of its message. For commands that have no cluster to ask.
+absl::Status CheckJobInput(const std::string& path, const v1::JobSpec& spec);
+
+}  // namespace lockstep
+
+#endif  // LOCKSTEP_TOOLS_JOB_INPUT_H_

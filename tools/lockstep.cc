@@ -1,0 +1,47 @@
+// The command line. Exit codes: tools/exit_code.h.
+#include <cstdio>
+#include <string>
+
+#include "CLI/CLI.hpp"
+#include "absl/strings/str_cat.h"
+#include "base/process.h"
+#include "tools/command.h"
+#include "worker/identity.h"
+
+namespace lockstep {
+namespace {
+
+// CLI11 would print its messages over several lines and end with codes of its own.
+ExitCode RefuseUsage(const CLI::App& app, const CLI::ParseError& error) {
+  std::string help = "lockstep";
+  for (const CLI::App* command : app.get_subcommands()) help += " " + command->get_name();
+  return Report(absl::InvalidArgumentError(absl::StrCat(error.what(), " (", help, " --help)")));
+}
+
+ExitCode Main(int argc, char** argv) {
+  CLI::App app(
+      "lockstep: trains on a cluster of lockstepd daemons.\n"
+      "Exit codes: 0 succeeded, 1 the job failed or was cancelled, 2 a mistake in flags, files or the job,\n"
+      "3 the cluster cannot be reached.");
+  Action action;
+  for (const auto add : {AddLocalCommand, AddValidateCommand, AddSubmitCommand, AddWatchCommand,
+                         AddStatusCommand, AddJobsCommand, AddCancelCommand, AddClusterCommand,
+                         AddEvaluateCommand, AddPredictCommand, AddExportCommand})
+    add(&app, &action);
+  app.require_subcommand(1);
+  app.set_version_flag("--version", absl::StrCat("lockstep ", kVersion));
+  try {
+    app.parse(argc, argv);
+  } catch (const CLI::Success& help) {
+    return static_cast<ExitCode>(app.exit(help));
+  } catch (const CLI::ParseError& error) {
+    return RefuseUsage(app, error);
+  }
+  if (absl::Status status = InitProcess(argv[0]); !status.ok()) return Report(status);
+  return action();
+}
+
+}  // namespace
+}  // namespace lockstep
+
+int main(int argc, char** argv) { return static_cast<int>(lockstep::Main(argc, argv)); }

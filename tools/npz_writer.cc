@@ -1,0 +1,94 @@
+#include "tools/npz_writer.h"
+
+#include <zip.h>
+
+#include <list>
+#include <memory>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+#include "base/quoted.h"
+#include "base/shape_text.h"
+#include "base/status_macros.h"
+
+namespace lockstep {
+namespace {
+
+struct Discard {
+  void operator()(zip_t* archive) const { zip_discard(archive); }
+};
+using Archive = std::unique_ptr<zip_t, Discard>;
+
+// Version 1.0: magic, version, length of the text, text. The data begins at a multiple of 64.
+std::string NpyHeader(absl::Span<const int64_t> shape) {
+  constexpr size_t kPrefix = 10, kAlignment = 64;
+  std::string text = absl::StrCat("{'descr': '<f4', 'fortran_order': False, 'shape': (",
+                                  absl::StrJoin(shape, ", "), shape.size() == 1 ? ",), }" : "), }");
+  const size_t total = (kPrefix + text.size() + 1 + kAlignment - 1) / kAlignment * kAlignment;
+  text.resize(total - kPrefix - 1, ' ');
+  const std::string length = {static_cast<char>((text.size() + 1) & 0xff),
+                              static_cast<char>((text.size() + 1) >> 8)};
+  return absl::StrCat(absl::string_view("\x93NUMPY\x01\x00", 8), length, text, "\n");
+}
+
+absl::Status CheckShape(const NamedTensor& tensor) {
+  size_t elements = 1;
+  for (const int64_t size : tensor.shape) elements *= static_cast<size_t>(size);
+  if (elements == tensor.values.size()) return absl::OkStatus();
+  return absl::InvalidArgumentError(absl::StrCat(Quoted(tensor.name), " has the shape ",
+                                                 ShapeToString(tensor.shape), " and ", tensor.values.size(),
+                                                 " values"));
+}
+
+// The archive refers to `header` and to the tensor's values until it is closed.
+absl::Status AddMember(zip_t* archive, const NamedTensor& tensor, std::string* header) {
+  RETURN_IF_ERROR(CheckShape(tensor));
+  *header = NpyHeader(tensor.shape);
+  zip_buffer_fragment_t fragments[2] = {};
+  fragments[0].data = reinterpret_cast<zip_uint8_t*>(header->data());
+  fragments[0].length = header->size();
+  // libzip only reads it.
+  fragments[1].data = reinterpret_cast<zip_uint8_t*>(const_cast<float*>(tensor.values.data()));
+  fragments[1].length = tensor.values.size() * sizeof(float);
+  const zip_uint64_t count = tensor.values.empty() ? 1 : 2;
+  zip_source_t* source = zip_source_buffer_fragment(archive, fragments, count, 0);
+  if (source == nullptr) return absl::InternalError(zip_strerror(archive));
+  const zip_int64_t index =
+      zip_file_add(archive, absl::StrCat(tensor.name, ".npy").c_str(), source, ZIP_FL_ENC_UTF_8);
+  if (index < 0) {
+    zip_source_free(source);
+    return absl::InvalidArgumentError(absl::StrCat(Quoted(tensor.name), ": ", zip_strerror(archive)));
+  }
+  // The earliest time that the format knows, so that the file does not depend on when it was written.
+  constexpr zip_uint16_t kFirstOfJanuary1980 = (1 << 5) | 1;
+  zip_file_set_dostime(archive, index, 0, kFirstOfJanuary1980, 0);
+  zip_set_file_compression(archive, index, ZIP_CM_STORE, 0);
+  return absl::OkStatus();
+}
+
+}  // namespace
+
+absl::Status WriteNpz(absl::Span<const NamedTensor> tensors, const std::string& path) {
+  int error = 0;
+  Archive archive(zip_open(path.c_str(), ZIP_CREATE | ZIP_TRUNCATE, &error));
+  if (archive == nullptr) {
+    zip_error_t text;
+    zip_error_init_with_code(&text, error);
+    const std::string message = absl::StrCat(path, ": ", zip_error_strerror(&text));
+    zip_error_fini(&text);
+    return absl::InvalidArgumentError(message);
+  }
+  std::list<std::string> headers;
+  for (const NamedTensor& tensor : tensors) {
+    headers.emplace_back();
+    if (absl::Status added = AddMember(archive.get(), tensor, &headers.back()); !added.ok())
+      return absl::Status(added.code(), absl::StrCat(path, ": ", added.message()));
+  }
+  // Writes a temporary file beside `path` and renames it.
+  if (zip_close(archive.get()) != 0)
+    return absl::UnknownError(absl::StrCat(path, ": ", zip_strerror(archive.get())));
+  archive.release();
+  return absl::OkStatus();
+}
+
+}  // namespace lockstep
