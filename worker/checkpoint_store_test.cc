@@ -113,7 +113,8 @@ TEST(CheckpointStoreTest, WhatIsSavedIsLoaded) {
 
 TEST(CheckpointStoreTest, TheManifestIsReadableAndKeepsEveryField) {
   FakeFileSystem files;
-  CheckpointContents contents = Trained(5).Contents();
+  const Trained trained(5);
+  CheckpointContents contents = trained.Contents();
   contents.manifest.set_seed(std::numeric_limits<uint64_t>::max());
   (*contents.manifest.mutable_metrics())["val_loss"] = std::nan("");
   (*contents.manifest.mutable_metrics())["third"] = 1.0 / 3;

@@ -1,0 +1,144 @@
+#include "worker/job_check.h"
+
+#include <string>
+
+#include "base/status_matchers.h"
+#include "gmock/gmock.h"
+#include "gtest/gtest.h"
+#include "worker/job_file.h"
+
+namespace lockstep {
+namespace {
+
+using ::testing::AllOf;
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+
+v1::JobSpec Valid() {
+  return *ParseJob(R"(
+      model { input { shape: 4 } layers { dense { units: 3 } } }
+      compile { loss { sparse_categorical_crossentropy { from_logits: true } } metrics: "accuracy" }
+      data { train { synthetic { rows: 10 feature_shape: 4 classes: 3 } } }
+      fit { epochs: 1 batch_size: 2 seed: 1 }
+      checkpoint { directory: "out" })",
+                   "test");
+}
+
+void ExpectRefused(const v1::JobSpec& spec, const std::string& field) {
+  EXPECT_THAT(CheckJob(spec), StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr(field)));
+}
+
+TEST(JobCheckTest, AValidJobPassesWithoutWarnings) {
+  EXPECT_OK(CheckJob(Valid()));
+  EXPECT_THAT(JobWarnings(Valid()), IsEmpty());
+}
+
+TEST(JobCheckTest, MissingPartsAreNamed) {
+  v1::JobSpec spec = Valid();
+  spec.clear_model();
+  ExpectRefused(spec, "model is required");
+  spec = Valid();
+  spec.clear_compile();
+  ExpectRefused(spec, "compile is required");
+  spec = Valid();
+  spec.clear_data();
+  ExpectRefused(spec, "data is required");
+  spec = Valid();
+  spec.clear_fit();
+  ExpectRefused(spec, "fit is required");
+}
+
+TEST(JobCheckTest, AMistakeInALayerIsNamedByItsPath) {
+  v1::JobSpec spec = Valid();
+  spec.mutable_model()->mutable_layers(0)->mutable_dense()->set_units(0);
+  ExpectRefused(spec, "model.layers[0]");
+}
+
+TEST(JobCheckTest, ExactlyOneBatchSizeMustBeGiven) {
+  v1::JobSpec spec = Valid();
+  spec.mutable_fit()->set_batch_size(0);
+  ExpectRefused(spec, "fit.batch_size");
+  spec.mutable_fit()->set_batch_size(2);
+  spec.mutable_fit()->set_per_worker_batch_size(2);
+  ExpectRefused(spec, "fit.batch_size");
+}
+
+TEST(JobCheckTest, NumbersOutOfRangeAreNamedWithTheirValues) {
+  v1::JobSpec spec = Valid();
+  spec.mutable_fit()->set_epochs(0);
+  ExpectRefused(spec, "fit.epochs is 0, must be at least 1");
+  spec = Valid();
+  spec.mutable_checkpoint()->set_keep(0);
+  ExpectRefused(spec, "checkpoint.keep is 0");
+  spec = Valid();
+  spec.mutable_communication_options()->set_bytes_per_pack(-1);
+  ExpectRefused(spec, "communication_options.bytes_per_pack is -1");
+  spec = Valid();
+  spec.mutable_data()->set_validation_split(1);
+  ExpectRefused(spec, "data.validation_split is 1");
+}
+
+TEST(JobCheckTest, ValidationCannotComeFromTwoPlaces) {
+  v1::JobSpec spec = Valid();
+  *spec.mutable_data()->mutable_validation() = spec.data().train();
+  spec.mutable_data()->set_validation_split(0.5);
+  ExpectRefused(spec, "data.validation_split and data.validation");
+}
+
+TEST(JobCheckTest, EvaluateAndPredictNeedACheckpointAndAnOutput) {
+  v1::JobSpec spec = Valid();
+  spec.set_task(v1::JobSpec::EVALUATE);
+  spec.clear_fit();
+  EXPECT_OK(CheckJob(spec));
+  spec.clear_checkpoint();
+  ExpectRefused(spec, "checkpoint.directory is required");
+  spec = Valid();
+  spec.set_task(v1::JobSpec::PREDICT);
+  ExpectRefused(spec, "predict.output is required");
+}
+
+TEST(JobCheckTest, A32SoftmaxInFrontOfLogitsIsRefused) {
+  v1::JobSpec spec = Valid();
+  spec.mutable_model()->mutable_layers(0)->mutable_dense()->set_activation(v1::SOFTMAX);
+  ExpectRefused(spec, "from_logits");
+}
+
+TEST(JobCheckTest, AHugeModelIsCheckedWithoutTakingItsMemory) {
+  v1::JobSpec spec = Valid();
+  spec.mutable_model()->mutable_layers(0)->mutable_dense()->set_units(int64_t{1} << 29);
+  EXPECT_OK(CheckJob(spec));
+  spec.mutable_model()->mutable_layers(0)->mutable_dense()->set_units(int64_t{1} << 62);
+  ExpectRefused(spec, "model.layers[0]");
+}
+
+TEST(JobCheckTest, WhatIsProbablyNotMeantIsAWarning) {
+  v1::JobSpec spec = Valid();
+  spec.mutable_fit()->clear_seed();
+  spec.clear_checkpoint();
+  EXPECT_THAT(JobWarnings(spec), ElementsAre(HasSubstr("fit.seed"), HasSubstr("checkpoint")));
+}
+
+TEST(JobFileTest, TextAndJsonGiveTheSameJob) {
+  const auto text = ParseJob(R"(name: "a" fit { epochs: 3 } on_failure: FAIL)", "test");
+  const auto json = ParseJob(R"( {"name": "a", "fit": {"epochs": 3}, "on_failure": "FAIL"})", "test");
+  ASSERT_OK(text);
+  ASSERT_OK(json);
+  EXPECT_EQ(text->SerializeAsString(), json->SerializeAsString());
+}
+
+TEST(JobFileTest, AMistakeIsNamedWithFileLineAndColumn) {
+  EXPECT_THAT(ParseJob("name: \"a\"\nfit { epoch: 3 }", "job.textproto"),
+              StatusIs(absl::StatusCode::kInvalidArgument,
+                       AllOf(HasSubstr("job.textproto: line 2 column"), HasSubstr("epoch"))));
+  EXPECT_THAT(ParseJob("{\"nome\": 1}", "job.json"),
+              StatusIs(absl::StatusCode::kInvalidArgument, AllOf(HasSubstr("job.json"), HasSubstr("nome"))));
+}
+
+TEST(JobFileTest, AMissingFileIsNotFound) {
+  EXPECT_THAT(ReadJobFile("/nonexistent/job.textproto"),
+              StatusIs(absl::StatusCode::kNotFound, HasSubstr("/nonexistent/job.textproto")));
+}
+
+}  // namespace
+}  // namespace lockstep
