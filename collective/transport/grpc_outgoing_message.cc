@@ -49,6 +49,7 @@ void GrpcOutgoingMessage::NextFrame(grpc::ByteBuffer* frame) {
   append(parts_.bytes.data(), parts_.bytes.size());
   next_offset_ = end;
   complete_ = end == total;
+  HandOver(this);
   *frame = grpc::ByteBuffer(slices, static_cast<size_t>(count));
 }
 
@@ -58,6 +59,7 @@ void GrpcOutgoingMessage::Release(const absl::Status& status) {
 }
 
 void GrpcOutgoingMessage::OnSliceReleased(void* message) {
+  TakeOver(message);
   static_cast<GrpcOutgoingMessage*>(message)->Unref();
 }
 

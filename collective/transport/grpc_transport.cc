@@ -297,7 +297,9 @@ class GrpcTransportService::Impl : public GrpcGroupHost {
 
   size_t NumWaitingLocked() const {
     size_t count = 0;
-    for (const auto& [stream, owner] : streams_) count += stream->group == nullptr && !stream->finish_started;
+    for (const auto& [stream, owner] : streams_) {
+      count += stream->group == nullptr && stream->started && !stream->finish_started;
+    }
     return count;
   }
 
