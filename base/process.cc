@@ -1,6 +1,10 @@
 #include "base/process.h"
 
 #include <malloc.h>
+#include <unistd.h>
+
+#include <array>
+#include <cstdlib>
 
 #include "absl/synchronization/mutex.h"
 #include "base/cpu.h"
@@ -19,6 +23,16 @@ void KeepMemory() {
 }
 
 }  // namespace
+
+void RestartWithSleepingThreads(char** argv) {
+  if (std::getenv("OMP_WAIT_POLICY") != nullptr) return;
+  setenv("OMP_WAIT_POLICY", "passive", 1);
+  std::array<char, 4096> program{};
+  // The real path, not /proc/self/exe, so that the process keeps its name.
+  if (readlink("/proc/self/exe", program.data(), program.size() - 1) < 0) return;
+  // Returns only if it fails; then threads spin, and all else works.
+  execv(program.data(), argv);
+}
 
 absl::Status InitProcess(const char* program) {
   InitLogging(program);

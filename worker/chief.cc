@@ -230,6 +230,8 @@ void Chief::ProbeMissing() {
     {
       MutexLock lock(&mutex_);
       for (const int rank : membership_.Missing()) addresses[rank] = membership_.members()[rank].address;
+      // Another process may have this rank too, and then also lacks the others.
+      if (!addresses.empty()) addresses[0] = membership_.members()[0].address;
     }
     for (const auto& [rank, address] : addresses) {
       // No lock over the call.

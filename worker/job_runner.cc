@@ -32,7 +32,7 @@ void JobRunner::Start(const v1::StartJob& start, std::shared_ptr<FitListener> li
   MutexLock lock(&mutex_);
   if (stopping_) return;
   EndRunningLocked(absl::AbortedError("a newer job has started"));
-  next_ = Request{start, std::move(listener)};
+  next_ = Request{start, std::move(listener), absl::OkStatus()};
 }
 
 void JobRunner::End(const v1::EndJob& end) {
@@ -40,7 +40,8 @@ void JobRunner::End(const v1::EndJob& end) {
   const auto matches = [&end](const v1::StartJob& start) {
     return start.job_id() == end.job_id() && start.generation() == end.generation();
   };
-  if (next_.has_value() && matches(next_->start)) next_.reset();
+  // The chief waits for an outcome of every rank, also of one that has not begun.
+  if (next_.has_value() && matches(next_->start)) next_->ended = absl::AbortedError(end.error());
   if (running_.has_value() && matches(*running_)) EndRunningLocked(absl::AbortedError(end.error()));
 }
 
@@ -70,10 +71,14 @@ void JobRunner::Loop() {
       if (stopping_) return;
       request = *std::exchange(next_, std::nullopt);
       running_ = request.start;
-      ended_ = false;
-      cause_ = absl::OkStatus();
+      ended_ = !request.ended.ok();
+      cause_ = request.ended;
     }
-    RunOne(request);
+    if (request.ended.ok()) {
+      RunOne(request);
+    } else {
+      Report(request, request.ended);
+    }
     MutexLock lock(&mutex_);
     running_.reset();
   }

@@ -75,6 +75,7 @@ class JobRunner {
   struct Request {
     v1::StartJob start;
     std::shared_ptr<FitListener> listener;
+    absl::Status ended;  // by the chief before it began: it is only reported
   };
 
   void Loop();

@@ -171,6 +171,17 @@ TEST_F(JobRunnerTest, EndStopsAJobThatStillConnects) {
   EXPECT_THAT(AwaitOutcome().outcome.message(), HasSubstr("rank 2 lost"));
 }
 
+TEST_F(JobRunnerTest, AJobThatIsEndedBeforeItBeginsIsReportedToo) {
+  // The failed job before it holds the runner.
+  Start("fails");
+  EXPECT_NE(AwaitOutcome().outcome.code(), 0);
+  runner_->EndAll(absl::OkStatus());
+  connector_.Block();
+  Start("works");
+  runner_->End(End("works", "rank 2 lost"));
+  EXPECT_THAT(AwaitOutcome().outcome.message(), HasSubstr("rank 2 lost"));
+}
+
 TEST_F(JobRunnerTest, ANewJobEndsTheOneBefore) {
   Start("works");
   EXPECT_EQ(body_.AwaitStart(), "works");

@@ -163,4 +163,7 @@ int Main(int argc, char** argv) {
 }  // namespace
 }  // namespace lockstep
 
-int main(int argc, char** argv) { return lockstep::Main(argc, argv); }
+int main(int argc, char** argv) {
+  lockstep::RestartWithSleepingThreads(argv);
+  return lockstep::Main(argc, argv);
+}

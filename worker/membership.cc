@@ -45,6 +45,7 @@ Membership::Membership(const std::vector<std::string>& addresses, const v1::Iden
   members_[0].state = MemberState::kJoined;
   members_[0].identity = self;
   members_[0].last_heard = absl::InfiniteFuture();
+  members_[0].problem.clear();
 }
 
 std::string Membership::Name(int rank) const {
@@ -110,14 +111,18 @@ std::vector<LostMember> Membership::Expire(absl::Time now) {
 }
 
 void Membership::ProbeAnswered(int rank, const v1::Identity& answer) {
+  if (rank == 0) {
+    rival_.reset();
+    if (answer.rank() == 0 && answer.incarnation() != self_.incarnation()) rival_ = answer;
+    return;
+  }
   Member& member = members_[rank];
   if (member.state == MemberState::kJoined) return;
   if (absl::Status compatible = CheckCompatible(self_, answer); !compatible.ok()) {
     member.problem = absl::StrCat("a process answers there (", DescribeProcess(answer), "), but its ",
                                   compatible.message());
   } else if (answer.rank() == 0 && answer.incarnation() != self_.incarnation()) {
-    member.problem = absl::StrCat("rank 0 is claimed by two processes: ", DescribeProcess(self_), ", and ",
-                                  DescribeProcess(answer), "; check task.index");
+    member.problem = DescribeRival(answer);
   } else if (answer.rank() != rank) {
     member.problem = absl::StrCat("rank ", answer.rank(), " answers at its address (",
                                   DescribeProcess(answer), "); check task.index");
@@ -128,6 +133,7 @@ void Membership::ProbeAnswered(int rank, const v1::Identity& answer) {
 }
 
 void Membership::ProbeFailed(int rank, const std::string& error) {
+  if (rank == 0) rival_.reset();
   if (members_[rank].state != MemberState::kJoined) members_[rank].problem = error;
 }
 
@@ -139,9 +145,16 @@ std::vector<int> Membership::Missing() const {
 }
 
 std::string Membership::DescribeMissing() const {
-  return absl::StrJoin(Missing(), "; ", [this](std::string* out, int rank) {
+  std::string missing = absl::StrJoin(Missing(), "; ", [this](std::string* out, int rank) {
     absl::StrAppend(out, Name(rank), " did not join: ", members_[rank].problem);
   });
+  if (!missing.empty() && rival_.has_value()) absl::StrAppend(&missing, "; ", DescribeRival(*rival_));
+  return missing;
+}
+
+std::string Membership::DescribeRival(const v1::Identity& rival) const {
+  return absl::StrCat("rank 0 is claimed by two processes: ", DescribeProcess(self_), ", and ",
+                      DescribeProcess(rival), "; check task.index");
 }
 
 }  // namespace lockstep

@@ -8,6 +8,7 @@
 #define LOCKSTEP_WORKER_MEMBERSHIP_H_
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -53,7 +54,8 @@ class Membership {
   // Members that have been silent for too long. They are missing from now on.
   std::vector<LostMember> Expire(absl::Time now);
 
-  // What a probe of a missing rank's address has found: another process there, or an error.
+  // What a probe of a missing rank's address has found: another process there, or an error. Of rank 0's
+  // address, where this process does not listen if it was bound elsewhere: another one that claims to be it.
   void ProbeAnswered(int rank, const v1::Identity& answer);
   void ProbeFailed(int rank, const std::string& error);
 
@@ -68,10 +70,12 @@ class Membership {
 
  private:
   absl::Status CheckFits(const v1::Identity& hello) const;
+  std::string DescribeRival(const v1::Identity& rival) const;
 
   const v1::Identity self_;
   const absl::Duration heartbeat_timeout_;
   std::vector<Member> members_;
+  std::optional<v1::Identity> rival_;  // another process that claims to be rank 0
 };
 
 // What two processes of one cluster must have in common: OK, or FAILED_PRECONDITION with both values.

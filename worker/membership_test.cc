@@ -92,6 +92,18 @@ TEST(MembershipTest, A04AProbeThatMeetsASecondChiefSaysSo) {
                     HasSubstr("pid 107"), HasSubstr("pid 199")));
 }
 
+TEST(MembershipTest, A04AProbeThatMeetsASecondChiefAtTheChiefsAddressSaysSoUntilItIsGone) {
+  Membership membership = ThreeRanks();
+  membership.ProbeAnswered(0, Process(0, 7));
+  EXPECT_THAT(membership.DescribeMissing(), Not(HasSubstr("two processes")));
+  membership.ProbeAnswered(0, Process(0, 99));
+  EXPECT_THAT(membership.DescribeMissing(), AllOf(HasSubstr("rank 1 (w0:5301) did not join"),
+                                                  HasSubstr("rank 0 is claimed by two processes"),
+                                                  HasSubstr("pid 107"), HasSubstr("pid 199")));
+  membership.ProbeFailed(0, "connection refused");
+  EXPECT_THAT(membership.DescribeMissing(), Not(HasSubstr("two processes")));
+}
+
 TEST(MembershipTest, AProbesErrorIsTheReasonWhyARankIsMissing) {
   Membership membership = ThreeRanks();
   membership.ProbeFailed(2, "connection refused");
