@@ -161,6 +161,13 @@ absl::Status Trainer::MakeLoaders() {
 absl::Status Trainer::MakeCallbacks() {
   ASSIGN_OR_RETURN(callbacks_, TrainingCallbacks::Create(spec_.fit(), spec_.checkpoint(), MonitorNames()));
   callbacks_->Restore(position_.callbacks());
+  if (spec_.fit().early_stopping().restore_best_weights() &&
+      position_.callbacks().early_stopping().has_best()) {
+    listener_->OnMessage(
+        "early_stopping.restore_best_weights: the best weights from before the resume are not kept; those of "
+        "later "
+        "epochs are restored only if they are better");
+  }
   *position_.mutable_callbacks() = callbacks_->state();
   stop_ = position_.callbacks().stopped();
   return absl::OkStatus();
@@ -189,6 +196,12 @@ void Trainer::AnnounceBegin() {
   begin.set_first_epoch(position_.epoch());
   begin.set_seed(position_.seed());
   listener_->OnFitBegin(begin);
+  const v1::Dataset::Shard shard = spec_.data().train().shard();
+  if (communicator_->world_size() > 1 &&
+      (shard == v1::Dataset::AUTO || shard == v1::Dataset::SHARD_UNSPECIFIED)) {
+    listener_->OnMessage(
+        "shard AUTO: rows, not files, are shared out: each rank takes its slice of every batch");
+  }
   if (Done()) {
     listener_->OnMessage(absl::StrFormat("nothing to do: the checkpoint of step %d has all %d epochs",
                                          replica_->step(), spec_.fit().epochs()));
@@ -209,8 +222,8 @@ absl::Status Trainer::RunEpoch() {
 absl::Status Trainer::RunStep(int64_t step_in_epoch) {
   const absl::Time asked = absl::Now();
   ASSIGN_OR_RETURN(const Batch* batch, loader_->Next());
-  ASSIGN_OR_RETURN(const StepTotals* totals,
-                   train_step_->Run(*batch, absl::Now() - asked, position_.callbacks().learning_rate_scale()));
+  ASSIGN_OR_RETURN(const StepTotals* totals, train_step_->Run(*batch, absl::Now() - asked,
+                                                              position_.callbacks().learning_rate_scale()));
   stats_.set_rows(stats_.rows() + batch->rows);
   meter_.AddStep(*totals);
   position_.set_step_in_epoch(step_in_epoch + 1);
@@ -223,8 +236,8 @@ absl::Status Trainer::RunStep(int64_t step_in_epoch) {
 absl::Status Trainer::EndEpoch() {
   NamedValues metrics = MetricValues(meter_.totals(), replica_->MetricNames(),
                                      replica_->finisher().RegularizationLoss(replica_->parameters()));
-  const double learning_rate =
-      replica_->optimizer().LearningRateAt(replica_->step() - 1) * position_.callbacks().learning_rate_scale();
+  const double learning_rate = replica_->optimizer().LearningRateAt(replica_->step() - 1) *
+                               position_.callbacks().learning_rate_scale();
   if (evaluator_ != nullptr) {
     ASSIGN_OR_RETURN(const NamedValues validation, Validate());
     for (const auto& [name, value] : validation) metrics.emplace_back(absl::StrCat("val_", name), value);
@@ -253,16 +266,14 @@ absl::Status Trainer::ApplyDecision(const EpochDecision& decision) {
   *position_.mutable_callbacks() = callbacks_->state();
   if (!decision.reason.empty()) listener_->OnMessage(decision.reason);
   if (decision.is_best) RETURN_IF_ERROR(checkpointer_->SaveBest(*replica_, position_));
-  if (spec_.fit().early_stopping().restore_best_weights()) {
-    if (decision.early_stopping_improved) {
-      if (best_parameters_.size() == 0)
-        best_parameters_ = AlignedBuffer<float>(replica_->parameters().size());
-      absl::c_copy(replica_->parameters(), best_parameters_.data());
-    } else if (decision.stop && best_parameters_.size() > 0) {
-      absl::c_copy(best_parameters_.span(), replica_->parameters().begin());
-    }
+  if (decision.early_stopping_improved && spec_.fit().early_stopping().restore_best_weights()) {
+    if (best_parameters_.size() == 0) best_parameters_ = AlignedBuffer<float>(replica_->parameters().size());
+    absl::c_copy(replica_->parameters(), best_parameters_.data());
   }
   stop_ = decision.stop;
+  // As in Keras: at the end of training, whether it stopped early or not.
+  if (Done() && best_parameters_.size() > 0)
+    absl::c_copy(best_parameters_.span(), replica_->parameters().begin());
   return absl::OkStatus();
 }
 

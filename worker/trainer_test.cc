@@ -18,6 +18,7 @@ namespace lockstep {
 namespace {
 
 using ::testing::AllOf;
+using ::testing::DoubleNear;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 
@@ -50,6 +51,16 @@ double Metric(const RankResult& result, const std::string& name) {
   ADD_FAILURE() << "no metric " << name;
   return std::nan("");
 }
+
+struct EpochRecorder : public FitListener {
+  void OnFitBegin(const v1::FitBegin& fit_begin) override { begin = fit_begin; }
+  void OnProgress(const v1::Progress& progress) override { last_progress = progress; }
+  void OnEpochEnd(const v1::EpochEnd& end) override { learning_rates.push_back(end.learning_rate()); }
+
+  v1::FitBegin begin;
+  v1::Progress last_progress;
+  std::vector<double> learning_rates;
+};
 
 std::string ToyJob(const std::string& fit) {
   return absl::StrCat(R"(
@@ -260,6 +271,42 @@ TEST(TrainerTest, ValidationIsExactOverRanksAndShortBatches) {
       EXPECT_NEAR(Metric(result, "val_loss"), 14.0 / 3, 1e-6) << "n " << n;
     }
   }
+}
+
+TEST(TrainerTest, EarlyStoppingGoesBackToTheBestWeightsOnAllRanks) {
+  // With momentum the weight overshoots: 0.2, 0.54, 0.938, 1.3086, ... The third epoch is the best.
+  const FitRun run = MakeRun(LineFit("sgd { learning_rate { constant: 0.1 } momentum: 0.9 }",
+                                     R"(epochs: 10 batch_size: 1 seed: 1
+                                        early_stopping { patience: 2 restore_best_weights: true })"),
+                             Line({1}, {1}), Line({1}, {1}));
+  for (const RankResult& result : FitInProcess(run, 2)) {
+    ASSERT_OK(result.summary);
+    EXPECT_EQ(result.summary->epochs(), 5);
+    EXPECT_NEAR(result.parameters[0], 0.938, 1e-6);
+  }
+}
+
+TEST(TrainerTest, TheLearningRateFallsOnAPlateau) {
+  // The loss cannot improve: features are zero. Learning rate 0.1, then 0.01 from the third epoch on.
+  FitRun run = MakeRun(LineFit("sgd { learning_rate { constant: 0.1 } }",
+                               R"(epochs: 4 batch_size: 1 seed: 1 reduce_lr_on_plateau { patience: 1 })"),
+                       Line({0}, {1}), Line({0}, {1}));
+  EpochRecorder recorder;
+  run.chief_listener = &recorder;
+  ASSERT_OK(FitInProcess(run, 2)[0].summary);
+  EXPECT_THAT(recorder.learning_rates, ElementsAre(DoubleNear(0.1, 1e-9), DoubleNear(0.1, 1e-9),
+                                                   DoubleNear(0.01, 1e-9), DoubleNear(0.001, 1e-9)));
+}
+
+TEST(TrainerTest, ProgressAndEpochsAreToldToRankZeroOnly) {
+  FitRun run = ToyRun("epochs: 2 batch_size: 32 seed: 1");
+  EpochRecorder recorder;
+  run.chief_listener = &recorder;
+  ASSERT_OK(FitInProcess(run, 3)[0].summary);
+  EXPECT_THAT(recorder.begin.shares(), ElementsAre(11, 11, 10));
+  EXPECT_EQ(recorder.begin.steps_per_epoch(), 4);
+  EXPECT_EQ(recorder.learning_rates.size(), 2);
+  EXPECT_EQ(recorder.last_progress.global_step(), 8);
 }
 
 class ResumeTest : public ::testing::Test {
