@@ -5,8 +5,8 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
-#include "base/path.h"
 #include "base/status_macros.h"
+#include "worker/output_path.h"
 #include "worker/replica_state.h"
 
 namespace lockstep {
@@ -27,9 +27,9 @@ absl::StatusOr<std::unique_ptr<Checkpointer>> Checkpointer::Create(const v1::Che
   auto checkpointer = std::unique_ptr<Checkpointer>(new Checkpointer(spec, listener));
   if (spec.directory().empty() || rank != 0) return checkpointer;
   ASSIGN_OR_RETURN(std::string directory,
-                   ResolveBelow(output_root, spec.directory(), "checkpoint.directory"));
-  absl::StatusOr<std::unique_ptr<CheckpointStore>> store =
-      CheckpointStore::Open(file_system, std::move(directory), spec.has_keep() ? spec.keep() : kKeepByDefault);
+                   ResolveOutput(file_system, output_root, spec.directory(), "checkpoint.directory"));
+  absl::StatusOr<std::unique_ptr<CheckpointStore>> store = CheckpointStore::Open(
+      file_system, std::move(directory), spec.has_keep() ? spec.keep() : kKeepByDefault);
   if (!store.ok()) return InField("checkpoint.directory", store.status());
   checkpointer->store_ = *std::move(store);
   return checkpointer;

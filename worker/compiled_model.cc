@@ -2,6 +2,7 @@
 
 #include <utility>
 
+#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "base/status_macros.h"
 #include "proto/model.pb.h"
@@ -17,22 +18,32 @@ v1::Activation LastActivation(const v1::Model& model) {
   return v1::LINEAR;
 }
 
+// The parts name a field from their own message on; the user has to find it in the whole specification.
+template <typename T>
+absl::StatusOr<T> Below(absl::string_view path, absl::StatusOr<T> part) {
+  if (part.ok() || absl::StartsWith(part.status().message(), "compile.")) return part;
+  return absl::Status(part.status().code(), absl::StrCat(path, part.status().message()));
+}
+
 }  // namespace
 
 absl::StatusOr<CompiledModel> CompileModel(const v1::Model& model, const v1::Compile& compile) {
   CompiledModel compiled;
   ASSIGN_OR_RETURN(compiled.network, Network::Create(model));
   const Network& network = *compiled.network;
-  ASSIGN_OR_RETURN(compiled.loss, Loss::Create(compile.loss(), network.output_shape()));
+  ASSIGN_OR_RETURN(compiled.loss,
+                   Below("compile.loss.", Loss::Create(compile.loss(), network.output_shape())));
   RETURN_IF_ERROR(CheckActivationFitsLoss(LastActivation(model), compile.loss()));
-  ASSIGN_OR_RETURN(compiled.metrics, CreateMetrics(compile, network.output_shape()));
-  ASSIGN_OR_RETURN(compiled.optimizer, Optimizer::Create(compile.optimizer()));
+  ASSIGN_OR_RETURN(compiled.metrics,
+                   Below("compile.metrics: ", CreateMetrics(compile, network.output_shape())));
+  ASSIGN_OR_RETURN(compiled.optimizer, Below("compile.optimizer.", Optimizer::Create(compile.optimizer())));
 
   std::vector<ParameterRange> ranges;
   for (const Parameter& parameter : network.layout().parameters())
     ranges.push_back({parameter.offset, parameter.size, parameter.l2});
   ASSIGN_OR_RETURN(compiled.finisher,
-                   GradientFinisher::Create(compile.optimizer(), std::move(ranges), network.layout().size()));
+                   Below("compile.", GradientFinisher::Create(compile.optimizer(), std::move(ranges),
+                                                              network.layout().size())));
   return compiled;
 }
 

@@ -2,6 +2,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "base/status_macros.h"
+#include "data/open_dataset.h"
 #include "worker/compiled_model.h"
 
 namespace lockstep {
@@ -38,11 +39,32 @@ absl::Status CheckFitFields(const v1::Fit& fit) {
   return absl::OkStatus();
 }
 
+// What can be wrong with a dataset before a file is opened.
+absl::Status CheckSource(absl::string_view field, const v1::Dataset& dataset) {
+  switch (dataset.source_case()) {
+    case v1::Dataset::SOURCE_NOT_SET:
+      return Invalid(field, "has no source: choose one of synthetic, npy, npz, idx and csv");
+    case v1::Dataset::kSynthetic: {
+      const absl::Status opened = OpenDataset(dataset, OpenOptions()).status();
+      if (opened.ok()) return opened;
+      return absl::InvalidArgumentError(absl::StrCat(field, ".", opened.message()));
+    }
+    case v1::Dataset::kCsv:
+      if (dataset.csv().paths().empty()) return Invalid(absl::StrCat(field, ".csv.paths"), "is required");
+      if (dataset.csv().label().empty()) return Invalid(absl::StrCat(field, ".csv.label"), "is required");
+      return absl::OkStatus();
+    default:
+      return absl::OkStatus();
+  }
+}
+
 absl::Status CheckDataFields(const v1::JobSpec& spec) {
   const v1::Data& data = spec.data();
   const bool fit = spec.task() == v1::JobSpec::TASK_UNSPECIFIED || spec.task() == v1::JobSpec::FIT;
   if (fit && !data.has_train()) return Invalid("data.train", "is required");
   if (!data.has_train() && !data.has_validation()) return Invalid("data", "needs train or validation");
+  if (data.has_train()) RETURN_IF_ERROR(CheckSource("data.train", data.train()));
+  if (data.has_validation()) RETURN_IF_ERROR(CheckSource("data.validation", data.validation()));
   if (!(data.validation_split() >= 0 && data.validation_split() < 1)) {
     return Invalid("data.validation_split",
                    absl::StrCat("is ", data.validation_split(), ", must be in [0, 1)"));

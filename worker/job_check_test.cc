@@ -55,6 +55,32 @@ TEST(JobCheckTest, AMistakeInALayerIsNamedByItsPath) {
   ExpectRefused(spec, "model.layers[0]");
 }
 
+TEST(JobCheckTest, AMistakeInCompileIsNamedByItsPath) {
+  v1::JobSpec spec = Valid();
+  spec.mutable_compile()->mutable_optimizer()->mutable_adam()->set_beta_1(1.5);
+  ExpectRefused(spec, "compile.optimizer.adam.beta_1 is 1.5");
+  spec = Valid();
+  spec.mutable_compile()->mutable_optimizer()->set_clipnorm(-1);
+  ExpectRefused(spec, "compile.optimizer.clipnorm is -1");
+  spec = Valid();
+  spec.mutable_compile()->add_metrics("acuracy");
+  ExpectRefused(spec, "compile.metrics: unknown metric");
+  spec = Valid();
+  spec.mutable_compile()->mutable_loss()->mutable_huber()->set_delta(-1);
+  ExpectRefused(spec, "compile.loss.huber.delta is -1");
+}
+
+TEST(JobCheckTest, AMistakeInADatasetIsNamedBeforeAFileIsOpened) {
+  v1::JobSpec spec = Valid();
+  spec.mutable_data()->mutable_train()->mutable_synthetic()->set_classes(1);
+  ExpectRefused(spec, "data.train.synthetic.classes 1");
+  spec.mutable_data()->mutable_train()->clear_source();
+  ExpectRefused(spec, "data.train has no source");
+  spec = Valid();
+  spec.mutable_data()->mutable_validation()->mutable_csv()->set_label("y");
+  ExpectRefused(spec, "data.validation.csv.paths is required");
+}
+
 TEST(JobCheckTest, ExactlyOneBatchSizeMustBeGiven) {
   v1::JobSpec spec = Valid();
   spec.mutable_fit()->set_batch_size(0);

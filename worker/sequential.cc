@@ -11,6 +11,7 @@
 #include "worker/checkpoint_store.h"
 #include "worker/epoch_meter.h"
 #include "worker/evaluator.h"
+#include "worker/output_path.h"
 #include "worker/predictor.h"
 #include "worker/replica_state.h"
 #include "worker/trainer.h"
@@ -158,7 +159,8 @@ absl::StatusOr<v1::JobSummary> Sequential::Predict(std::shared_ptr<const Dataset
       CheckDatasetFits(dataset->info(), replica_->network().input_shape(), replica_->loss(), "data"));
   std::string path;
   if (strategy_->rank() == 0) {
-    ASSIGN_OR_RETURN(path, ResolveBelow(strategy_->options().output_root, output, "predict.output"));
+    ASSIGN_OR_RETURN(
+        path, ResolveOutput(FilesOf(*strategy_), strategy_->options().output_root, output, "predict.output"));
   }
   ASSIGN_OR_RETURN(Pass pass, PreparePass(spec, dataset, replica_.get(), strategy_->communicator()));
   RETURN_IF_ERROR(WritePredictions(replica_.get(), strategy_->communicator(), pass.loader.get(), pass.steps,
