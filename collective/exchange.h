@@ -48,7 +48,8 @@ class Exchange {
 
   // Wait for the end of a Send or Receive.
   // Errors: what the transport reports, with operation and position added; DEADLINE_EXCEEDED after
-  // options.timeout without progress of the operation.
+  // options.timeout without progress of the operation. Its LostRank is the rank that was waited for; in a
+  // ring that one may itself be waiting for the rank before it.
   absl::Status WaitSent(const MessagePosition& position, Completion* completion);
   absl::Status WaitReceived(const MessagePosition& position, size_t size_bytes, Completion* completion);
 

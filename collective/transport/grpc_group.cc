@@ -333,7 +333,11 @@ void GrpcGroup::OnFarewellLocked(Peer* peer, GrpcStream* stream, const absl::Sta
 
 void GrpcGroup::OnWrittenLocked(GrpcStream* stream, bool ok) {
   Peer* peer = &peers_[stream->peer];
-  if (!ok) stream->write_broken = true;
+  if (!ok) {
+    stream->write_broken = true;
+    // Also while the inbox is full: the end of the stream is the next thing to learn.
+    if (!stream->read_in_flight && !stream->eof) stream->Read();
+  }
   if (IsCurrentLocked(stream) && !peer->outbox.empty() && !peer->outbox.front()->untouched()) {
     GrpcOutgoingMessage* message = peer->outbox.front();
     if (!status_.ok() || (ok && message->complete())) {

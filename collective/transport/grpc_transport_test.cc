@@ -111,7 +111,7 @@ TEST(GrpcTransportTest, MissingRanksAreNamedWithTheLastCause) {
   GrpcCluster cluster(3);
   GroupOptions group = cluster.Group(1, kJob, 0);
   cluster.Stop(0);
-  const auto result = cluster.service(1)->Connect(group, absl::Now() + absl::Milliseconds(300));
+  const auto result = cluster.service(1)->Connect(group, absl::Now() + absl::Seconds(1));
   EXPECT_THAT(result, StatusIs(absl::StatusCode::kDeadlineExceeded,
                                AllOf(HasSubstr("missing 2 of 3 ranks"),
                                      HasSubstr("rank 0 (" + group.addresses[0] + "): fail"),
@@ -123,8 +123,7 @@ TEST(GrpcTransportTest, AFailedConnectTellsThePeersThatAreThere) {
   absl::StatusOr<std::unique_ptr<Transport>> other = absl::UnknownError("not yet");
   std::thread thread(
       [&] { other = cluster.service(1)->Connect(cluster.Group(1, kJob, 0), absl::Now() + kPatience); });
-  const auto result =
-      cluster.service(0)->Connect(cluster.Group(0, kJob, 0), absl::Now() + absl::Milliseconds(500));
+  const auto result = cluster.service(0)->Connect(cluster.Group(0, kJob, 0), absl::Now() + absl::Seconds(2));
   thread.join();
   EXPECT_THAT(result, StatusIs(absl::StatusCode::kDeadlineExceeded, HasSubstr("rank 2")));
   EXPECT_FALSE(other.ok());
@@ -250,10 +249,9 @@ TEST(GrpcTransportTest, A10FrequentProbesOfAnIdleJobAreAccepted) {
   EXPECT_EQ(End(&never).code(), absl::StatusCode::kCancelled);
 }
 
-TEST(GrpcTransportTest, AServerThatGoesAwayIsALossWithItsAddress) {
-  GrpcTransportOptions options;
-  GrpcCluster cluster(2, options);
-  auto group = cluster.Connect(kJob, 0);
+TEST(GrpcTransportTest, AbortGroupTellsThePeersTheCauseWordForWord) {
+  GrpcCluster cluster(2);
+  const auto group = cluster.Connect(kJob, 0);
   const std::string address = cluster.Group(0, kJob, 0).addresses[0];
   std::string received(1, '.');
   Completion receive;

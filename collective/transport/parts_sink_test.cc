@@ -1,6 +1,6 @@
 #include "collective/transport/parts_sink.h"
 
-#include <cstring>
+#include <algorithm>
 #include <random>
 #include <string>
 #include <vector>
@@ -16,10 +16,10 @@ struct Message {
   std::vector<std::byte> bytes;
 
   std::string Serialized() const {
-    std::string result(doubles.size() * 8 + floats.size() * 4 + bytes.size(), '\0');
-    std::memcpy(result.data(), doubles.data(), doubles.size() * 8);
-    std::memcpy(result.data() + doubles.size() * 8, floats.data(), floats.size() * 4);
-    std::memcpy(result.data() + doubles.size() * 8 + floats.size() * 4, bytes.data(), bytes.size());
+    std::string result;
+    for (double value : doubles) result.append(reinterpret_cast<const char*>(&value), sizeof(value));
+    for (float value : floats) result.append(reinterpret_cast<const char*>(&value), sizeof(value));
+    for (std::byte value : bytes) result.push_back(static_cast<char>(value));
     return result;
   }
   ReceiveParts Parts() { return {absl::MakeSpan(doubles), absl::MakeSpan(floats), absl::MakeSpan(bytes)}; }
