@@ -206,7 +206,9 @@ absl::StatusOr<v1::Job> JobTable::Get(const std::string& job_id) const {
   MutexLock lock(&mutex_);
   const Entry* entry = Find(job_id);
   if (entry == nullptr) return NoSuchJob(job_id);
-  return entry->job;
+  v1::Job job = entry->job;
+  if (!IsEnded(job.state()) && entry->progress_count > 0) *job.mutable_progress() = entry->progress.progress();
+  return job;
 }
 
 std::vector<v1::Job> JobTable::List() const {

@@ -80,6 +80,9 @@ TEST(JobTableTest, OfProgressOnlyTheNewestIsSeen) {
   ASSERT_EQ(events.events.size(), 1);
   EXPECT_EQ(events.events[0].progress().global_step(), 5);
   EXPECT_EQ(table.LastStep(id), 5);
+  EXPECT_EQ(table.Get(id)->progress().global_step(), 5);
+  table.Finish(id, v1::SUCCEEDED, "", v1::JobSummary());
+  EXPECT_FALSE(table.Get(id)->has_progress());
 }
 
 TEST(JobTableTest, AWaitingWatcherHearsOfNews) {

@@ -134,6 +134,13 @@ absl::Status Sequential::LoadCheckpoint(const std::string& directory) {
 
 absl::StatusOr<v1::JobSummary> Sequential::Evaluate(std::shared_ptr<const Dataset> dataset,
                                                     const v1::JobSpec& spec) {
+  absl::StatusOr<v1::JobSummary> summary = EvaluateRows(std::move(dataset), spec);
+  if (strategy_ != nullptr) strategy_->RecordError(summary.status());
+  return summary;
+}
+
+absl::StatusOr<v1::JobSummary> Sequential::EvaluateRows(std::shared_ptr<const Dataset> dataset,
+                                                        const v1::JobSpec& spec) {
   RETURN_IF_ERROR(CheckCompiled());
   RETURN_IF_ERROR(
       CheckDatasetFits(dataset->info(), replica_->network().input_shape(), replica_->loss(), "data"));
@@ -154,6 +161,13 @@ absl::StatusOr<v1::JobSummary> Sequential::Evaluate(std::shared_ptr<const Datase
 
 absl::StatusOr<v1::JobSummary> Sequential::Predict(std::shared_ptr<const Dataset> dataset,
                                                    const v1::JobSpec& spec, const std::string& output) {
+  absl::StatusOr<v1::JobSummary> summary = PredictRows(std::move(dataset), spec, output);
+  if (strategy_ != nullptr) strategy_->RecordError(summary.status());
+  return summary;
+}
+
+absl::StatusOr<v1::JobSummary> Sequential::PredictRows(std::shared_ptr<const Dataset> dataset,
+                                                       const v1::JobSpec& spec, const std::string& output) {
   RETURN_IF_ERROR(CheckCompiled());
   RETURN_IF_ERROR(
       CheckDatasetFits(dataset->info(), replica_->network().input_shape(), replica_->loss(), "data"));
