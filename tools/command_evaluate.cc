@@ -1,4 +1,5 @@
 // lockstep evaluate, lockstep predict: a trained model on the rows of a job file.
+#include <cstdio>
 #include <memory>
 #include <string>
 
@@ -35,9 +36,13 @@ absl::StatusOr<v1::JobSpec> MakeSpec(const Flags& flags) {
 
 ExitCode Run(const Flags& flags) {
   const absl::StatusOr<v1::JobSpec> spec = MakeSpec(flags);
-  if (!spec.ok()) return Report(spec.status());
-  if (flags.on_this_machine) return RunLocally(*spec, flags.local, flags.report);
-  return RunOnCluster(*spec, "", AfterSubmit::kWatch, flags.cluster, flags.report);
+  if (!spec.ok()) return RefuseJob(spec.status(), flags.report);
+  const ExitCode code = flags.on_this_machine
+                            ? RunLocally(*spec, flags.local, flags.report)
+                            : RunOnCluster(*spec, "", AfterSubmit::kWatch, flags.cluster, flags.report);
+  if (code == ExitCode::kSucceeded && flags.task == v1::JobSpec::PREDICT && !flags.report.json)
+    std::printf("The predictions are in %s, below the output root.\n", spec->predict().output().c_str());
+  return code;
 }
 
 std::shared_ptr<Flags> AddCommand(CLI::App* command, v1::JobSpec::Task task, Action* action) {

@@ -19,8 +19,9 @@ struct Flags {
 
 ExitCode Run(const Flags& flags) {
   const absl::StatusOr<v1::JobSpec> spec = ReadJobInput(flags.file);
-  if (!spec.ok()) return Report(spec.status());
-  if (absl::Status checked = CheckJobInput(flags.file, *spec); !checked.ok()) return Report(checked);
+  if (!spec.ok()) return RefuseJob(spec.status(), flags.report);
+  if (absl::Status checked = CheckJobInput(flags.file, *spec); !checked.ok())
+    return RefuseJob(checked, flags.report);
   return RunLocally(*spec, flags.local, flags.report);
 }
 

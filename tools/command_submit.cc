@@ -21,7 +21,7 @@ struct SubmitFlags {
 
 ExitCode Submit(const SubmitFlags& flags) {
   const absl::StatusOr<v1::JobSpec> spec = ReadJobInput(flags.file);
-  if (!spec.ok()) return Report(spec.status());
+  if (!spec.ok()) return RefuseJob(spec.status(), flags.report);
   return RunOnCluster(*spec, flags.request_id, flags.watch ? AfterSubmit::kWatch : AfterSubmit::kReturn,
                       flags.cluster, flags.report);
 }

@@ -66,14 +66,12 @@ std::string TfConfig(const std::vector<std::string>& addresses, int rank) {
 std::string LastWords(const std::string& log) {
   constexpr absl::string_view kErrorPrefix = "lockstepd: ";
   const absl::StatusOr<std::string> text = ReadWholeFile(FileSystem::Posix(), log, kMostLogBytes);
-  if (!text.ok()) return "";
+  if (!text.ok()) return std::string(text.status().message());
   const std::vector<std::string> lines = absl::StrSplit(*text, '\n', absl::SkipWhitespace());
   for (auto line = lines.rbegin(); line != lines.rend(); ++line)
     if (absl::StartsWith(*line, kErrorPrefix)) return line->substr(kErrorPrefix.size());
-  return lines.empty() ? "" : lines.back();
+  return lines.empty() ? "it said nothing" : lines.back();
 }
-
-bool IsProgram(const std::string& path) { return access(path.c_str(), X_OK) == 0; }
 
 // Whether the daemons that answer are these, and not another cluster that took their ports.
 bool AreOurs(const v1::Cluster& cluster, const std::vector<std::unique_ptr<ChildProcess>>& daemons) {
@@ -84,6 +82,11 @@ bool AreOurs(const v1::Cluster& cluster, const std::vector<std::unique_ptr<Child
 }
 
 }  // namespace
+
+absl::Status CheckProgram(const std::string& path) {
+  if (access(path.c_str(), X_OK) == 0) return absl::OkStatus();
+  return absl::ErrnoToStatus(errno, absl::StrCat("cannot run ", path));
+}
 
 absl::StatusOr<std::string> FindLockstepd() {
   char self[PATH_MAX];
@@ -96,7 +99,7 @@ absl::StatusOr<std::string> FindLockstepd() {
        absl::StrSplit(path != nullptr ? path : "", ':', absl::SkipEmpty()))
     places.push_back(absl::StrCat(directory, "/lockstepd"));
   for (const std::string& place : places)
-    if (IsProgram(place)) return place;
+    if (CheckProgram(place).ok()) return place;
   return absl::NotFoundError(absl::StrCat("lockstepd is neither ", places[0], " nor ", places[1],
                                           " nor in PATH; name it by --lockstepd"));
 }

@@ -18,6 +18,9 @@ namespace lockstep {
 // else in PATH. NOT_FOUND says where it was looked for.
 absl::StatusOr<std::string> FindLockstepd();
 
+// NOT_FOUND or PERMISSION_DENIED: the file cannot be run.
+absl::Status CheckProgram(const std::string& path);
+
 // For one thread, which must outlive the daemons (see ChildProcess).
 class LocalCluster {
  public:

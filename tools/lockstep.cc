@@ -1,10 +1,11 @@
 // The command line. Exit codes: tools/exit_code.h.
-#include <cstdio>
 #include <string>
+#include <vector>
 
 #include "CLI/CLI.hpp"
 #include "absl/strings/str_cat.h"
 #include "base/process.h"
+#include "base/quoted.h"
 #include "tools/command.h"
 #include "worker/identity.h"
 
@@ -12,17 +13,22 @@ namespace lockstep {
 namespace {
 
 // CLI11 would print its messages over several lines and end with codes of its own.
-ExitCode RefuseUsage(const CLI::App& app, const CLI::ParseError& error) {
-  std::string help = "lockstep";
-  for (const CLI::App* command : app.get_subcommands()) help += " " + command->get_name();
-  return Report(absl::InvalidArgumentError(absl::StrCat(error.what(), " (", help, " --help)")));
+ExitCode RefuseUsage(const CLI::App& app, const CLI::ParseError& error, absl::string_view first_argument) {
+  const std::vector<CLI::App*> chosen = app.get_subcommands();
+  if (chosen.empty() && !first_argument.empty() && first_argument[0] != '-') {
+    return Report(absl::InvalidArgumentError(
+        absl::StrCat("there is no command ", Quoted(first_argument), " (lockstep --help)")));
+  }
+  const std::string command = chosen.empty() ? "" : chosen[0]->get_name() + " ";
+  return Report(absl::InvalidArgumentError(absl::StrCat(error.what(), " (lockstep ", command, "--help)")));
 }
 
 ExitCode Main(int argc, char** argv) {
   CLI::App app(
       "lockstep: trains on a cluster of lockstepd daemons.\n"
       "Exit codes: 0 succeeded, 1 the job failed or was cancelled, 2 a mistake in flags, files or the job,\n"
-      "3 the cluster cannot be reached.");
+      "3 the cluster cannot be reached.",
+      "lockstep");
   Action action;
   for (const auto add : {AddLocalCommand, AddValidateCommand, AddSubmitCommand, AddWatchCommand,
                          AddStatusCommand, AddJobsCommand, AddCancelCommand, AddClusterCommand,
@@ -35,7 +41,7 @@ ExitCode Main(int argc, char** argv) {
   } catch (const CLI::Success& help) {
     return static_cast<ExitCode>(app.exit(help));
   } catch (const CLI::ParseError& error) {
-    return RefuseUsage(app, error);
+    return RefuseUsage(app, error, argc > 1 ? argv[1] : "");
   }
   if (absl::Status status = InitProcess(argv[0]); !status.ok()) return Report(status);
   return action();

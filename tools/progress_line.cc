@@ -17,8 +17,10 @@ constexpr int kLeastBarWidth = 8;
 // So many shares are written one by one.
 constexpr size_t kMostSingleShares = 8;
 
+// `step` and `steps` come from the wire: any number must do.
 std::string Bar(int64_t step, int64_t steps, int width) {
-  const int done = steps > 0 ? static_cast<int>(std::min(step, steps) * width / steps) : width;
+  const double part = steps > 0 ? static_cast<double>(step) / static_cast<double>(steps) : 1;
+  const int done = static_cast<int>(std::clamp(part, 0.0, 1.0) * width);
   std::string bar(width, '.');
   std::fill(bar.begin(), bar.begin() + done, '=');
   if (done > 0 && done < width) bar[done - 1] = '>';
@@ -49,7 +51,7 @@ std::string MetricsText(const Metrics& metrics) {
 
 // As Keras writes the time that is left.
 std::string EtaText(double seconds) {
-  const auto whole = static_cast<int64_t>(std::lround(std::clamp(seconds, 0.0, 1e9)));
+  const auto whole = static_cast<int64_t>(std::isnan(seconds) ? 0 : std::clamp(seconds, 0.0, 1e9) + 0.5);
   if (whole >= 3600) return absl::StrFormat("%d:%02d:%02d", whole / 3600, whole / 60 % 60, whole % 60);
   if (whole >= 60) return absl::StrFormat("%d:%02d", whole / 60, whole % 60);
   return absl::StrFormat("%ds", whole);

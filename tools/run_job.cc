@@ -45,6 +45,12 @@ absl::Status SubmitAndFollow(TrainerClient* client, const v1::JobSpec& spec, con
   return Follow(client, response.job_id(), follower, report);
 }
 
+absl::StatusOr<std::string> ChooseLockstepd(const LocalFlags& local) {
+  if (local.lockstepd.empty()) return FindLockstepd();
+  RETURN_IF_ERROR(CheckProgram(local.lockstepd));
+  return local.lockstepd;
+}
+
 std::vector<std::string> DaemonFlags(const LocalFlags& local) {
   std::vector<std::string> flags;
   if (!local.data_root.empty()) flags.push_back(absl::StrCat("--data_root=", local.data_root));
@@ -86,6 +92,10 @@ absl::Status RunOnDaemons(const v1::JobSpec& spec, const LocalCluster::Options& 
 
 }  // namespace
 
+ExitCode RefuseJob(const absl::Status& status, const ReportFlags& report) {
+  return JobReport(report).Finish(status, {});
+}
+
 ExitCode RunOnCluster(const v1::JobSpec& spec, const std::string& request_id, AfterSubmit after,
                       const ClusterFlags& cluster, const ReportFlags& report_flags) {
   JobReport report(report_flags);
@@ -119,8 +129,7 @@ ExitCode WatchJob(const std::string& job_id, const ClusterFlags& cluster, const 
 ExitCode RunLocally(const v1::JobSpec& spec, const LocalFlags& local, const ReportFlags& report_flags) {
   JobReport report(report_flags);
   if (absl::Status status = report.CheckSummaryFile(); !status.ok()) return Report(status);
-  absl::StatusOr<std::string> lockstepd = local.lockstepd;
-  if (local.lockstepd.empty()) lockstepd = FindLockstepd();
+  const absl::StatusOr<std::string> lockstepd = ChooseLockstepd(local);
   if (!lockstepd.ok()) return report.Finish(lockstepd.status(), {});
   LogDirectory logs;
   if (absl::Status status = logs.Open(local.logs); !status.ok()) return report.Finish(status, {});

@@ -25,6 +25,9 @@ ExitCode WatchJob(const std::string& job_id, const ClusterFlags& cluster, const 
 // The specification has passed CheckJob. Call before any other thread is started.
 ExitCode RunLocally(const v1::JobSpec& spec, const LocalFlags& local, const ReportFlags& report);
 
+// For a job that cannot be run at all: reports `status`, in the summary file too.
+ExitCode RefuseJob(const absl::Status& status, const ReportFlags& report);
+
 }  // namespace lockstep
 
 #endif  // LOCKSTEP_TOOLS_RUN_JOB_H_

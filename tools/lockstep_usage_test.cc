@@ -1,0 +1,101 @@
+// Mistakes in flags and files: one line on standard error, and the exit code for them.
+#include <algorithm>
+#include <string>
+
+#include "gmock/gmock.h"
+#include "gtest/gtest.h"
+#include "tools/lockstep_runner.h"
+
+namespace lockstep {
+namespace {
+
+using ::testing::HasSubstr;
+using ::testing::StartsWith;
+
+class LockstepUsageTest : public ::testing::Test {
+ protected:
+  void ExpectRefused(const std::string& arguments, int exit_code, const std::string& message) {
+    SCOPED_TRACE(arguments);
+    const LockstepRunner::Result result = runner_.Run(arguments);
+    EXPECT_EQ(result.exit_code, exit_code);
+    EXPECT_EQ(result.output, "");
+    EXPECT_THAT(result.errors, StartsWith("lockstep: "));
+    EXPECT_THAT(result.errors, HasSubstr(message));
+    EXPECT_EQ(std::count(result.errors.begin(), result.errors.end(), '\n'), 1) << result.errors;
+  }
+
+  LockstepRunner runner_;
+};
+
+TEST_F(LockstepUsageTest, MistakesInFlagsAreExitCode2) {
+  ExpectRefused("", 2, "A subcommand is required");
+  ExpectRefused("frobnicate", 2, "there is no command \"frobnicate\"");
+  ExpectRefused("submit", 2, "job is required");
+  ExpectRefused("local --workers 0 job", 2, "--workers: Value 0 not in range");
+  ExpectRefused("local --no_such_flag job", 2, "--no_such_flag");
+  ExpectRefused("submit --summary s.json job", 2, "--summary requires --watch");
+  ExpectRefused("evaluate --workers 2 --address h:1 job", 2, "excludes");
+  ExpectRefused("jobs --address nonsense", 2, "--address \"nonsense\"");
+  ExpectRefused("cancel", 2, "job is required");
+  ExpectRefused("export --checkpoint x --output m.h5", 2, ".safetensors or .npz");
+}
+
+TEST_F(LockstepUsageTest, FlagsMayStandOnBothSidesOfTheJob) {
+  ExpectRefused("validate --workers 2 no_such_file", 2, "no_such_file");
+  ExpectRefused("validate no_such_file --workers 2", 2, "no_such_file");
+}
+
+TEST_F(LockstepUsageTest, MistakesInTheJobAreExitCode2WithLineAndColumn) {
+  runner_.Write("job", "model {\n  inpt {}\n}\n");
+  for (const std::string command : {"validate", "local", "submit", "evaluate"})
+    ExpectRefused(command + " job", 2, "job: line 2 column 8");
+  ExpectRefused("validate - < job", 2, "standard input: line 2 column 8");
+}
+
+TEST_F(LockstepUsageTest, WhatOnlyTheCheckFindsNamesTheField) {
+  runner_.Write("job", "model {} compile {} data {}");
+  for (const std::string command : {"validate", "local"})
+    ExpectRefused(command + " job", 2, "job: fit is required");
+}
+
+TEST_F(LockstepUsageTest, AnUnreachableClusterIsExitCode3) {
+  runner_.Write("job", "");
+  // Nobody but root could listen on port 1.
+  for (const std::string command :
+       {"submit job", "submit --watch job", "watch", "status", "jobs", "cancel j", "cluster"})
+    ExpectRefused(command + " --address 127.0.0.1:1 --connect_timeout 0.2", 3, "no lockstep daemon answers");
+}
+
+TEST_F(LockstepUsageTest, ASummaryThatCannotBeWrittenIsFoundBeforeTheJobRuns) {
+  ExpectRefused("local --summary missing/s.json " + runner_.Path("examples/toy.textproto"), 2,
+                "--summary missing/s.json");
+}
+
+TEST_F(LockstepUsageTest, TheSummaryTellsOfRefusedJobsToo) {
+  runner_.Write("job", "model {");
+  EXPECT_EQ(runner_.Run("local --summary s.json job").exit_code, 2);
+  const nlohmann::json summary = runner_.ReadJson("s.json");
+  EXPECT_EQ(summary["state"], "FAILED");
+  EXPECT_THAT(summary["error"].get<std::string>(), HasSubstr("line 1 column 8"));
+}
+
+TEST_F(LockstepUsageTest, HelpIsExitCode0) {
+  EXPECT_THAT(runner_.Run("--help").output, HasSubstr("Subcommands:"));
+  for (const std::string command : {"local", "validate", "submit", "watch", "status", "jobs", "cancel",
+                                    "cluster", "evaluate", "predict", "export"}) {
+    const LockstepRunner::Result result = runner_.Run(command + " --help");
+    EXPECT_EQ(result.exit_code, 0) << command;
+    EXPECT_THAT(result.output, HasSubstr("Usage: lockstep " + command));
+  }
+}
+
+TEST_F(LockstepUsageTest, ValidateShowsTheJob) {
+  const LockstepRunner::Result result =
+      runner_.Run("validate --workers 3 " + runner_.Path("examples/toy.textproto"));
+  EXPECT_EQ(result.exit_code, 0);
+  EXPECT_THAT(result.output, HasSubstr("Batch: global 32 = 11+11+10 over 3 ranks"));
+  EXPECT_EQ(result.errors, "");
+}
+
+}  // namespace
+}  // namespace lockstep
