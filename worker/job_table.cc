@@ -207,7 +207,8 @@ absl::StatusOr<v1::Job> JobTable::Get(const std::string& job_id) const {
   const Entry* entry = Find(job_id);
   if (entry == nullptr) return NoSuchJob(job_id);
   v1::Job job = entry->job;
-  if (!IsEnded(job.state()) && entry->progress_count > 0) *job.mutable_progress() = entry->progress.progress();
+  if (!IsEnded(job.state()) && entry->progress_count > 0)
+    *job.mutable_progress() = entry->progress.progress();
   return job;
 }
 
@@ -249,7 +250,9 @@ absl::StatusOr<JobTable::Events> JobTable::WaitForEvents(const std::string& job_
   const bool all_sent = first + result.events.size() >= entry->events.size();
   if (all_sent && entry->progress_count > *progress_seen && !IsEnded(entry->job.state())) {
     *progress_seen = entry->progress_count;
-    result.events.push_back(entry->progress);
+    // One from before the newest event, the end of an epoch say, has been overtaken by it.
+    if (entry->progress.sequence() == static_cast<int64_t>(entry->events.size()))
+      result.events.push_back(entry->progress);
   }
   result.ended = closed_ || (all_sent && IsEnded(entry->job.state()));
   return result;

@@ -13,6 +13,18 @@ namespace {
 
 using ::testing::HasSubstr;
 
+TEST(JobTableTest, ProgressThatAnEventHasOvertakenIsNotSentAfterIt) {
+  JobTable table;
+  ASSERT_OK_AND_ASSIGN(const std::string id, table.Add(v1::JobSpec(), ""));
+  table.MakeListener(id)->OnProgress(v1::Progress());
+  table.MakeListener(id)->OnEpochEnd(v1::EpochEnd());
+  int64_t progress_seen = 0;
+  ASSERT_OK_AND_ASSIGN(const JobTable::Events news,
+                       table.WaitForEvents(id, 0, &progress_seen, absl::InfiniteFuture()));
+  ASSERT_FALSE(news.events.empty());
+  EXPECT_TRUE(news.events.back().has_epoch_end());
+}
+
 TEST(JobTableTest, JobsAreTakenInTheOrderOfTheirSubmission) {
   JobTable table;
   ASSERT_OK_AND_ASSIGN(const std::string first, table.Add(v1::JobSpec(), ""));
