@@ -5,8 +5,10 @@
 #include <utility>
 
 #include "absl/algorithm/container.h"
+#include "absl/strings/ascii.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
+#include "absl/strings/str_replace.h"
 #include "absl/time/clock.h"
 #include "base/hash.h"
 #include "base/path.h"
@@ -29,6 +31,13 @@ void ToProto(const NamedValues& values, google::protobuf::RepeatedPtrField<v1::N
 uint64_t DrawSeed() {
   std::random_device device;
   return (static_cast<uint64_t>(device()) << 32) | device();
+}
+
+// For error messages, which are one line.
+std::string LayoutLine(const ParameterLayout& layout) {
+  std::string parameters = layout.ToString();
+  absl::StripTrailingAsciiWhitespace(&parameters);
+  return absl::StrCat("{ ", absl::StrReplaceAll(parameters, {{"\n", ", "}}), " }");
 }
 
 StepTotals ToTotals(const v1::CheckpointManifest& position, size_t num_metrics) {
@@ -70,8 +79,7 @@ absl::Status Trainer::Agree() {
   };
   const v1::Data& data = spec_.data();
   const Fingerprint mine = {
-      {"the model", absl::StrCat(HashToHex(replica_->network().layout().hash()), " ",
-                                 replica_->network().layout().ToString())},
+      {"the model", LayoutLine(replica_->network().layout())},
       {"model, loss or optimizer", SpecHash(spec_.model(), spec_.compile())},
       {"fit", absl::StrCat("{ ", spec_.fit().ShortDebugString(), " }")},
       {"rows of the training data", rows(data.train(), data_.train)},
