@@ -1,0 +1,125 @@
+// What a job computes does not depend on how many processes compute it, nor on the run.
+#include <string>
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+#include "base/status_matchers.h"
+#include "gmock/gmock.h"
+#include "gtest/gtest.h"
+#include "test/checkpoint_files.h"
+#include "test/cluster.h"
+#include "test/files.h"
+#include "test/jobs.h"
+
+namespace lockstep {
+namespace {
+
+using ::testing::Each;
+using ::testing::SizeIs;
+
+// What is left of one fit on a cluster of its own.
+struct FitResult {
+  v1::Job job;
+  Tensors model;
+  std::string bytes;                // of the saved tensors
+  std::vector<std::string> hashes;  // of the parameters after each epoch
+};
+
+// Two files of 100 and 110 rows: one output that is nearly linear in two inputs.
+void WriteCsvFiles(const Cluster& cluster) {
+  std::string first = "a,b,y\n", second = first;
+  for (int row = 0; row < 210; ++row) {
+    const double a = (row * 37 % 101) / 101.0, b = (row * 53 % 97) / 97.0;
+    absl::StrAppend(row < 100 ? &first : &second, a, ",", b, ",", 2 * a - b + 0.1 * a * b, "\n");
+  }
+  WriteFileOrDie(cluster.data_path("first.csv"), first);
+  WriteFileOrDie(cluster.data_path("second.csv"), second);
+}
+
+v1::JobSpec CsvJob() {
+  return ParseJobOrDie(R"(
+      model { input { shape: 2 } layers { dense { units: 8 activation: TANH } } layers { dense { units: 1 } } }
+      compile { optimizer { rmsprop {} } loss { mean_squared_error {} } metrics: "mae" }
+      data { train { csv { paths: "first.csv" paths: "second.csv" label: "y" } shuffle: true } }
+      fit { epochs: 2 batch_size: 20 seed: 5 }
+      threading { intra_op_threads: 1 }
+      checkpoint { directory: "csv" })");
+}
+
+FitResult FitOn(int world_size, const v1::JobSpec& spec) {
+  ClusterOptions options;
+  options.world_size = world_size;
+  Cluster cluster(options);
+  WriteCsvFiles(cluster);
+  JobClient client = cluster.client();
+  FitResult result;
+  const absl::StatusOr<std::string> id = client.Submit(spec);
+  EXPECT_OK(id);
+  const absl::StatusOr<std::vector<v1::JobEvent>> events = client.Events(*id);
+  EXPECT_OK(events);
+  for (const v1::JobEvent& event : *events)
+    if (event.has_epoch_end()) result.hashes.push_back(event.epoch_end().parameter_hash());
+  result.job = *client.GetJob(*id);
+  EXPECT_EQ(result.job.state(), v1::SUCCEEDED) << result.job.error();
+  if (result.job.state() != v1::SUCCEEDED) return result;
+  const std::string directory = cluster.output_path(spec.checkpoint().directory());
+  result.model = ReadModel(directory);
+  result.bytes = TensorBytes(directory);
+  EXPECT_EQ(ReadManifest(directory).parameter_hash(), result.job.summary().parameter_hash());
+  return result;
+}
+
+void ExpectRuleE(const v1::JobSpec& spec, const std::vector<std::string>& metrics) {
+  const FitResult one = FitOn(1, spec);
+  for (int n = 2; n <= 4; ++n) {
+    SCOPED_TRACE(absl::StrCat("world size ", n));
+    const FitResult many = FitOn(n, spec);
+    EXPECT_EQ(many.job.summary().world_size(), n);
+    EXPECT_EQ(many.job.summary().steps(), one.job.summary().steps());
+    ExpectClose(one.model, many.model, kRuleE);
+    for (const std::string& metric : metrics) {
+      const double expected = Metric(one.job.summary(), metric);
+      EXPECT_NEAR(Metric(many.job.summary(), metric), expected, kRuleE * expected) << metric;
+    }
+  }
+}
+
+TEST(EquivalenceTest, RuleEHoldsForTheToyOverOneToFourProcesses) {
+  ExpectRuleE(ToyJob(), {"loss", "accuracy"});
+}
+
+TEST(EquivalenceTest, A15RuleEHoldsForCsvFilesOfUnequalLength) { ExpectRuleE(CsvJob(), {"loss", "mae"}); }
+
+TEST(EquivalenceTest, RuleEHoldsForAValidationSplit) {
+  v1::JobSpec spec = ToyJob();
+  spec.mutable_data()->set_validation_split(0.25);
+  spec.mutable_fit()->set_epochs(1);
+  ExpectRuleE(spec, {"loss", "accuracy", "val_loss", "val_accuracy"});
+}
+
+TEST(EquivalenceTest, TwoRunsOfTheSameJobGiveTheSameBytes) {
+  for (const v1::JobSpec& spec : {ToyJob(), CsvJob()}) {
+    const FitResult first = FitOn(2, spec), second = FitOn(2, spec);
+    EXPECT_EQ(first.bytes, second.bytes);
+    EXPECT_EQ(first.hashes, second.hashes);
+    EXPECT_THAT(first.hashes, SizeIs(spec.fit().epochs()));
+    EXPECT_THAT(first.hashes, Each(SizeIs(16)));
+  }
+}
+
+// Layers whose gradient is 4 MiB, the default limit of a gRPC message, and a little more.
+TEST(EquivalenceTest, A09TensorsBeyondFourMebibytesTravel) {
+  for (const char* dense : {"units: 1024 use_bias: false", "units: 1025 use_bias: false", "units: 1100"}) {
+    SCOPED_TRACE(dense);
+    const v1::JobSpec spec =
+        ParseJobOrDie(absl::StrCat("model { input { shape: 1024 } layers { dense { ", dense, R"( } } }
+         compile { optimizer { sgd {} } loss { sparse_categorical_crossentropy { from_logits: true } } }
+         data { train { synthetic { rows: 16 feature_shape: 1024 classes: 10 } } }
+         fit { epochs: 1 batch_size: 8 seed: 1 }
+         checkpoint { directory: "large" })"));
+    ExpectClose(FitOn(1, spec).model, FitOn(2, spec).model, kRuleE);
+  }
+}
+
+}  // namespace
+}  // namespace lockstep
