@@ -22,6 +22,7 @@
 #include <algorithm>
 #include <cstdio>
 #include <cstring>
+#include <iostream>
 #include <memory>
 #include <string>
 #include <thread>
@@ -32,13 +33,12 @@
 #include "absl/strings/str_format.h"
 #include "absl/time/clock.h"
 #include "base/aligned_buffer.h"
-#include "base/logging.h"
+#include "base/process.h"
 #include "base/status_macros.h"
 #include "collective/communicator.h"
 #include "collective/transport/grpc_transport.h"
 #include "collective/transport/in_process_transport.h"
 #include "collective/transport/loopback_congestion.h"
-#include "collective/transport/process_tuning.h"
 
 namespace lockstep {
 namespace {
@@ -341,7 +341,9 @@ int Main(int argc, char** argv) {
 }  // namespace lockstep
 
 int main(int argc, char** argv) {
-  lockstep::TuneProcessForTransport();
-  lockstep::InitLogging(argv[0]);
+  if (const absl::Status status = lockstep::InitProcess(argv[0]); !status.ok()) {
+    std::cerr << "all_reduce_perf: " << status.message() << "\n";
+    return 2;
+  }
   return lockstep::Main(argc, argv);
 }
