@@ -20,6 +20,7 @@ std::string OutcomeLine(const v1::Cluster& cluster) {
   if (!cluster.error().empty())
     return absl::StrCat("The chief could not be asked: ", cluster.error(),
                         ". This is what the daemon itself knows.\n");
+  if (missing.empty() && cluster.members_size() == 1) return "The only rank has joined.\n";
   if (missing.empty()) return absl::StrCat("All ", cluster.members_size(), " ranks have joined.\n");
   return absl::StrCat(missing.size(), " of ", cluster.members_size(),
                       " ranks missing: ", absl::StrJoin(missing, ", "), "\n");

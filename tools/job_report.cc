@@ -4,6 +4,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <cerrno>
 #include <cstdio>
 #include <cstdlib>
 #include <string>
@@ -37,10 +38,15 @@ void Print(const std::string& text) {
   std::fflush(stdout);
 }
 
+bool IsDirectory(const std::string& path) {
+  struct stat info {};
+  return stat(path.c_str(), &info) == 0 && S_ISDIR(info.st_mode);
+}
+
 // A pipe or a device, such as /dev/stdout: to be written into, never replaced.
 bool IsSpecialFile(const std::string& path) {
   struct stat info {};
-  return stat(path.c_str(), &info) == 0 && !S_ISREG(info.st_mode);
+  return stat(path.c_str(), &info) == 0 && !S_ISREG(info.st_mode) && !S_ISDIR(info.st_mode);
 }
 
 absl::Status WriteInto(const std::string& path, const std::string& text) {
@@ -60,7 +66,9 @@ JobReport::JobReport(const ReportFlags& flags) : flags_(flags) {
 }
 
 absl::Status JobReport::CheckSummaryFile() const {
-  if (flags_.summary.empty()) return absl::OkStatus();
+  if (flags_.summary.empty() || IsSpecialFile(flags_.summary)) return absl::OkStatus();
+  if (IsDirectory(flags_.summary))
+    return absl::InvalidArgumentError(absl::StrCat("--summary ", flags_.summary, ": is a directory"));
   const std::string parent = ParentDirectory(flags_.summary);
   if (access(parent.c_str(), W_OK) == 0) return absl::OkStatus();
   return absl::ErrnoToStatus(errno, absl::StrCat("--summary ", flags_.summary, ": ", parent));

@@ -69,6 +69,13 @@ TEST_F(LockstepUsageTest, AnUnreachableClusterIsExitCode3) {
 TEST_F(LockstepUsageTest, ASummaryThatCannotBeWrittenIsFoundBeforeTheJobRuns) {
   ExpectRefused("local --summary missing/s.json " + runner_.Path("examples/toy.textproto"), 2,
                 "--summary missing/s.json");
+  ExpectRefused("local --summary . " + runner_.Path("examples/toy.textproto"), 2, "is a directory");
+}
+
+TEST_F(LockstepUsageTest, ASummaryMayGoToADevice) {
+  runner_.Write("job", "model {");
+  const LockstepRunner::Result result = runner_.Run("local --summary /dev/stdout job");
+  EXPECT_EQ(nlohmann::json::parse(result.output)["state"], "FAILED");
 }
 
 TEST_F(LockstepUsageTest, TheSummaryTellsOfRefusedJobsToo) {
