@@ -32,6 +32,7 @@ struct FitRun {
   // Called on each rank's thread.
   std::function<TrainingData(int rank)> data;
   std::string output_root;
+  std::string data_root;  // of initial weights
   FitListener* chief_listener = nullptr;
 };
 

@@ -23,6 +23,7 @@
 #include "worker/evaluator.h"
 #include "worker/fit_listener.h"
 #include "worker/fit_plan.h"
+#include "worker/fit_reporter.h"
 #include "worker/replica.h"
 #include "worker/train_step.h"
 #include "worker/training_callbacks.h"
@@ -48,8 +49,6 @@ class Trainer {
   absl::StatusOr<v1::JobSummary> Fit();
 
  private:
-  absl::Status Agree();
-  absl::Status RestoreState();
   absl::Status MakeLoaders();
   absl::Status MakeCallbacks();
   void AnnounceBegin();
@@ -59,11 +58,8 @@ class Trainer {
   absl::StatusOr<NamedValues> Validate();
   absl::Status ApplyDecision(const EpochDecision& decision);
   absl::Status SaveIfDue(bool due);
-  absl::Status Finish();
-  absl::Status GatherRankStats();
+  absl::Status GatherRankStats(const CommunicatorStats& before, v1::JobSummary* summary);
 
-  void ReportProgress(int64_t step_in_epoch);
-  void ReportEpoch(const NamedValues& metrics, double learning_rate);
   // What callbacks may watch: "loss", the metrics, and the same with "val_" if there is validation.
   std::vector<std::string> MonitorNames() const;
   bool Done() const;
@@ -73,6 +69,7 @@ class Trainer {
   Replica* const replica_;
   Communicator* const communicator_;
   const TrainerOptions options_;
+  FileSystem* const files_;
   FitListener silent_;
   FitListener* const listener_;
 
@@ -84,17 +81,13 @@ class Trainer {
 
   // Where the job is, as a checkpoint would say it.
   v1::CheckpointManifest position_;
-  int64_t global_batch_ = 0;
   int64_t steps_per_epoch_ = 0;
   bool stop_ = false;
   AlignedBuffer<float> best_parameters_;  // early stopping's, if it restores them
 
   EpochMeter meter_;
-  v1::JobSummary summary_;
+  FitReporter reporter_;
   v1::RankStats stats_;
-  double train_seconds_ = 0;
-  double train_rows_ = 0;
-  CommunicatorStats stats_before_;
 };
 
 }  // namespace lockstep

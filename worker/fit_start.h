@@ -1,0 +1,41 @@
+// What happens before the first step of a fit: the ranks make sure that they are about to do the same thing,
+// and start from the same state.
+#ifndef LOCKSTEP_WORKER_FIT_START_H_
+#define LOCKSTEP_WORKER_FIT_START_H_
+
+#include <string>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "base/file_system.h"
+#include "collective/communicator.h"
+#include "proto/checkpoint.pb.h"
+#include "proto/job.pb.h"
+#include "worker/checkpointer.h"
+#include "worker/fit_listener.h"
+#include "worker/fit_plan.h"
+#include "worker/replica.h"
+
+namespace lockstep {
+
+// Collective. FAILED_PRECONDITION, the same on every rank, if models, jobs or data differ.
+absl::Status AgreeOnFit(const v1::JobSpec& spec, const TrainingData& data, const Replica& replica,
+                        Communicator* communicator);
+
+struct StartOptions {
+  std::string data_root;              // of initial_weights
+  FileSystem* file_system = nullptr;  // not owned
+  FitListener* listener = nullptr;    // not owned
+};
+
+// Collective. Restores rank 0's replica from a checkpoint, from given weights or by the initialisers, as the
+// specification says; gives it to all ranks; returns where the job is, as a checkpoint would say it.
+// Errors: see Checkpointer::Resume and LoadWeights. FAILED_PRECONDITION: seed or batch do not fit the
+// checkpoint. INTERNAL: the replicas differ afterwards.
+absl::StatusOr<v1::CheckpointManifest> StartFit(const v1::JobSpec& spec, const StartOptions& options,
+                                                Checkpointer* checkpointer, Replica* replica,
+                                                Communicator* communicator);
+
+}  // namespace lockstep
+
+#endif  // LOCKSTEP_WORKER_FIT_START_H_
