@@ -87,7 +87,10 @@ TEST(BadDataTest, A30ALabelOutsideTheClassesIsNamedByFileAndRow) {
     EXPECT_EQ(job.state(), v1::FAILED);
     EXPECT_THAT(job.error(), AllOf(HasSubstr(absl::StrCat("label ", label)), HasSubstr("[0, 3)"),
                                    HasSubstr("classes.csv"), HasSubstr("line 5")));
-    for (int rank = 0; rank < 2; ++rank) EXPECT_TRUE(cluster.daemon(rank).AwaitLog(id)) << rank;
+    for (int rank = 0; rank < 2; ++rank) {
+      EXPECT_TRUE(cluster.daemon(rank).AwaitLog(absl::StrCat("label ", label, " outside")))
+          << cluster.daemon(rank).Log();
+    }
   }
   ExpectTakesJobs(&cluster);
 }

@@ -2,20 +2,23 @@
 
 #include <cmath>
 
-#include "absl/strings/ascii.h"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
 #include "base/logging.h"
 #include "test/files.h"
 #include "worker/checkpoint_format.h"
+#include "worker/checkpoint_store.h"
 #include "worker/loaded_checkpoint.h"
 
 namespace lockstep {
 namespace {
 
 LoadedCheckpoint LoadNewestOrDie(const std::string& directory) {
+  std::vector<std::string> skipped;
   absl::StatusOr<LoadedCheckpoint> loaded =
-      LoadedCheckpoint::Load(FileSystem::Posix(), NewestCheckpoint(directory));
+      CheckpointStore::LoadNewestOf(FileSystem::Posix(), directory, &skipped);
   CHECK(loaded.ok()) << loaded.status();
+  CHECK(skipped.empty()) << absl::StrJoin(skipped, "; ");
   return *std::move(loaded);
 }
 
@@ -30,10 +33,7 @@ double Norm(const std::vector<float>& values, const std::vector<float>* minus) {
 
 }  // namespace
 
-std::string NewestCheckpoint(const std::string& directory) {
-  const std::string name = ReadFileOrDie(absl::StrCat(directory, "/", kLatestFile));
-  return absl::StrCat(directory, "/", absl::StripAsciiWhitespace(name));
-}
+std::string NewestCheckpoint(const std::string& directory) { return LoadNewestOrDie(directory).path(); }
 
 v1::CheckpointManifest ReadManifest(const std::string& directory) {
   return LoadNewestOrDie(directory).manifest();

@@ -15,7 +15,8 @@ using Tensors = std::map<std::string, std::vector<float>>;
 
 // All of these die with a message if there is no whole checkpoint.
 
-// Path of the newest checkpoint in `directory`: the one that `latest` names.
+// Path of the newest checkpoint in `directory`; all that stand there must be whole. `latest` may name the one
+// before it if the chief was killed between the two.
 std::string NewestCheckpoint(const std::string& directory);
 v1::CheckpointManifest ReadManifest(const std::string& directory);
 Tensors ReadModel(const std::string& directory);

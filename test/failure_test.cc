@@ -16,6 +16,7 @@ namespace lockstep {
 namespace {
 
 using ::testing::AllOf;
+using ::testing::AnyOf;
 using ::testing::HasSubstr;
 
 // A closed connection is noticed at once; the rest is for a busy machine.
@@ -55,6 +56,12 @@ class FailureTest : public ::testing::Test {
     EXPECT_EQ(job.summary().world_size(), 3);
   }
 
+  // A job that waits for ranks to join is in this state.
+  void AwaitStarting(const std::string& id) {
+    EXPECT_OK(client_.AwaitEvent(
+        id, [](const v1::JobEvent& event) { return event.state().state() == v1::STARTING; }));
+  }
+
   // Processor time of the ranks over one second of their lives.
   absl::Duration CpuTimeOfASecond(const std::vector<int>& ranks) {
     const auto sum = [&] {
@@ -84,10 +91,7 @@ TEST_F(FailureTest, A11AKilledRankFailsTheJobAndLeavesNobodySpinning) {
 
   // The next job waits for the rank, and runs once it is back.
   ASSERT_OK_AND_ASSIGN(const std::string next, client_.Submit(ToyJob()));
-  ASSERT_OK(
-      client_
-          .AwaitEvent(next, [](const v1::JobEvent& event) { return event.state().state() == v1::STARTING; })
-          .status());
+  AwaitStarting(next);
   cluster_.Launch(2);
   ASSERT_OK_AND_ASSIGN(const v1::Job second, client_.AwaitEnd(next));
   EXPECT_EQ(second.state(), v1::SUCCEEDED) << second.error();
@@ -124,6 +128,45 @@ TEST_F(FailureTest, AChiefThatDiesIsMissedAndItsSuccessorIsJoined) {
   client_ = cluster_.client();
   ExpectNextJobSucceeds();
   for (const int rank : {1, 2}) EXPECT_TRUE(cluster_.daemon(rank).running());
+}
+
+TEST_F(FailureTest, AChiefThatIsToldToStopTellsItsWorkersAndIsJoinedAgain) {
+  StartEndless();
+  cluster_.daemon(0).Signal(SIGTERM);
+  EXPECT_EQ(cluster_.daemon(0).AwaitEnd(), "exit code 0") << cluster_.daemon(0).Log();
+  for (const int rank : {1, 2}) {
+    EXPECT_TRUE(cluster_.daemon(rank).AwaitLog("the daemon shuts down (SIGTERM)"))
+        << cluster_.daemon(rank).Log();
+  }
+  cluster_.Launch(0);
+  cluster_.AwaitListening(0);
+  client_ = cluster_.client();
+  ExpectNextJobSucceeds();
+}
+
+TEST_F(FailureTest, TwoRanksThatDieAtOnceFailTheJobOnce) {
+  const std::string id = StartEndless();
+  cluster_.daemon(1).Signal(SIGKILL);
+  cluster_.daemon(2).Signal(SIGKILL);
+  EXPECT_THAT(AwaitFailure(id, kNoticed).error(),
+              AnyOf(HasSubstr(cluster_.Name(1)), HasSubstr(cluster_.Name(2))));
+  for (const int rank : {1, 2}) {
+    EXPECT_EQ(cluster_.daemon(rank).AwaitEnd(), "signal 9 (Killed)");
+    cluster_.Launch(rank);
+  }
+  ExpectNextJobSucceeds();
+}
+
+TEST_F(FailureTest, AJobThatWaitsForARankCanBeCancelled) {
+  ASSERT_OK(client_.AwaitComplete());
+  cluster_.daemon(2).Kill();
+  ASSERT_OK_AND_ASSIGN(const std::string id, client_.Submit(ToyJob()));
+  AwaitStarting(id);
+  ASSERT_OK(client_.Cancel(id));
+  ASSERT_OK_AND_ASSIGN(const v1::Job job, client_.AwaitEnd(id));
+  EXPECT_EQ(job.state(), v1::CANCELLED) << job.error();
+  cluster_.Launch(2);
+  ExpectNextJobSucceeds();
 }
 
 constexpr absl::Duration kHeartbeatInterval = absl::Milliseconds(300);

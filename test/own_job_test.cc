@@ -113,6 +113,16 @@ TEST_F(OwnJobTest, ARankThatDiesEndsAllWithExitCode1) {
   }
 }
 
+TEST_F(OwnJobTest, AChiefThatDiesEndsAllWithExitCode1) {
+  StartEach({EndlessJob(), EndlessJob(), EndlessJob()});
+  ASSERT_TRUE(daemons_[0]->AwaitLog("fit:")) << daemons_[0]->Log();
+  daemons_[0]->Kill();
+  for (const int rank : {1, 2}) {
+    EXPECT_EQ(daemons_[rank]->AwaitEnd(), "exit code 1") << daemons_[rank]->Log();
+    EXPECT_THAT(Refusal(*daemons_[rank]), HasSubstr(absl::StrCat("rank 0 (", addresses_[0], ") lost")));
+  }
+}
+
 TEST_F(OwnJobTest, ASubmittedJobIsRefused) {
   StartEach({EndlessJob()});
   ASSERT_TRUE(daemons_[0]->AwaitListening(addresses_[0])) << daemons_[0]->Log();
