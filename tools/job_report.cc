@@ -5,6 +5,7 @@
 #include <unistd.h>
 
 #include <cerrno>
+#include <climits>
 #include <cstdio>
 #include <cstdlib>
 #include <string>
@@ -49,6 +50,12 @@ bool IsSpecialFile(const std::string& path) {
   return stat(path.c_str(), &info) == 0 && !S_ISREG(info.st_mode) && !S_ISDIR(info.st_mode);
 }
 
+// Where a symbolic link leads to: the file behind it is replaced, not the link.
+std::string FollowLinks(const std::string& path) {
+  char target[PATH_MAX];
+  return realpath(path.c_str(), target) != nullptr ? target : path;
+}
+
 absl::Status WriteInto(const std::string& path, const std::string& text) {
   ASSIGN_OR_RETURN(const std::unique_ptr<WritableFile> file, FileSystem::Posix()->CreateFile(path));
   RETURN_IF_ERROR(file->Append(text));
@@ -69,7 +76,7 @@ absl::Status JobReport::CheckSummaryFile() const {
   if (flags_.summary.empty() || IsSpecialFile(flags_.summary)) return absl::OkStatus();
   if (IsDirectory(flags_.summary))
     return absl::InvalidArgumentError(absl::StrCat("--summary ", flags_.summary, ": is a directory"));
-  const std::string parent = ParentDirectory(flags_.summary);
+  const std::string parent = ParentDirectory(FollowLinks(flags_.summary));
   if (access(parent.c_str(), W_OK) == 0) return absl::OkStatus();
   return absl::ErrnoToStatus(errno, absl::StrCat("--summary ", flags_.summary, ": ", parent));
 }
@@ -109,7 +116,7 @@ ExitCode JobReport::ShowOutcome(const absl::Status& status, const v1::JobSummary
 absl::Status JobReport::WriteSummary(const v1::JobSummary& summary) const {
   const std::string text = SummaryJson(summary) + "\n";
   if (IsSpecialFile(flags_.summary)) return WriteInto(flags_.summary, text);
-  return ReplaceFile(FileSystem::Posix(), flags_.summary, text);
+  return ReplaceFile(FileSystem::Posix(), FollowLinks(flags_.summary), text);
 }
 
 }  // namespace lockstep

@@ -78,6 +78,7 @@ TEST_F(LocalClusterTest, NamesADaemonThatWasKilled) {
 }
 
 TEST_F(LocalClusterTest, ShowsWhatADaemonThatCannotStartSays) {
+  options_.workers = 1;
   options_.flags = {"--no_such_flag"};
   EXPECT_THAT(
       LocalCluster::Start(options_).status(),

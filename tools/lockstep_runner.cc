@@ -35,9 +35,9 @@ std::string LockstepRunner::Path(const std::string& runfile) const {
 }
 
 LockstepRunner::Result LockstepRunner::Run(const std::string& arguments) const {
-  // `arguments` may redirect standard input elsewhere: the last redirection counts.
+  // First, so that `arguments` may redirect elsewhere: the last redirection counts.
   const std::string command = absl::StrCat("cd '", directory_, "' && '", Path("tools/lockstep"),
-                                           "' < /dev/null > stdout 2> stderr ", arguments);
+                                           "' < /dev/null 2> stderr > stdout ", arguments);
   const int status = std::system(command.c_str());
   return {WIFEXITED(status) ? WEXITSTATUS(status) : -WTERMSIG(status), Read("stdout"), Read("stderr")};
 }

@@ -1,4 +1,6 @@
 // Mistakes in flags and files: one line on standard error, and the exit code for them.
+#include <unistd.h>
+
 #include <algorithm>
 #include <string>
 
@@ -72,10 +74,13 @@ TEST_F(LockstepUsageTest, ASummaryThatCannotBeWrittenIsFoundBeforeTheJobRuns) {
   ExpectRefused("local --summary . " + runner_.Path("examples/toy.textproto"), 2, "is a directory");
 }
 
-TEST_F(LockstepUsageTest, ASummaryMayGoToADevice) {
+TEST_F(LockstepUsageTest, ASummaryReplacesWhatALinkLeadsToAndNotTheLink) {
   runner_.Write("job", "model {");
-  const LockstepRunner::Result result = runner_.Run("local --summary /dev/stdout job");
-  EXPECT_EQ(nlohmann::json::parse(result.output)["state"], "FAILED");
+  runner_.Write("old.json", "old");
+  const std::string link = runner_.directory() + "/link.json";
+  ASSERT_EQ(symlink("old.json", link.c_str()), 0);
+  runner_.Run("local --summary link.json job");
+  EXPECT_EQ(runner_.ReadJson("old.json")["state"], "FAILED");
 }
 
 TEST_F(LockstepUsageTest, TheSummaryTellsOfRefusedJobsToo) {
