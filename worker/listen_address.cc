@@ -59,17 +59,20 @@ std::string Numeric(const addrinfo& info) {
   return absl::StrCat("[", text.data(), "]:", ntohs(v6->sin6_port));
 }
 
-// A port that another process listens on would otherwise only show as a line in gRPC's log.
-absl::Status TryToListen(const addrinfo& info, const std::string& host_port) {
-  const int fd = socket(info.ai_family, SOCK_STREAM | SOCK_CLOEXEC, 0);
+// A port that another process listens on would otherwise only show as a line in gRPC's log. Binding is enough
+// to see it; a socket that listened here for a moment would take connections and drop them. Puts the port
+// that the system has chosen into `info`.
+absl::Status TryToBind(addrinfo* info, const std::string& host_port) {
+  const int fd = socket(info->ai_family, SOCK_STREAM | SOCK_CLOEXEC, 0);
   if (fd < 0) return absl::ErrnoToStatus(errno, "socket");
   const int on = 1;
   // As gRPC does: a port in TIME_WAIT is free.
   setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &on, sizeof(on));
-  const bool listens = bind(fd, info.ai_addr, info.ai_addrlen) == 0 && listen(fd, 1) == 0;
+  const bool is_bound = bind(fd, info->ai_addr, info->ai_addrlen) == 0 &&
+                        getsockname(fd, info->ai_addr, &info->ai_addrlen) == 0;
   const int error = errno;
   close(fd);
-  if (listens) return absl::OkStatus();
+  if (is_bound) return absl::OkStatus();
   if (error == EADDRINUSE) {
     return absl::FailedPreconditionError(
         absl::StrCat("cannot listen on ", host_port,
@@ -92,7 +95,7 @@ absl::StatusOr<std::string> ResolveListenAddress(const HostPort& target, Network
         " is not a loopback address, and connections are neither encrypted nor authenticated. If the network "
         "is trusted, say --insecure_network"));
   }
-  RETURN_IF_ERROR(TryToListen(*info, host_port));
+  RETURN_IF_ERROR(TryToBind(info.get(), host_port));
   return Numeric(*info);
 }
 

@@ -16,10 +16,10 @@ enum class NetworkTrust {
   kInsecure,      // the user takes the network for trusted (--insecure_network)
 };
 
-// Resolves the target (port 0: any free one) to a numeric address and checks that this process may and can
-// listen there. A name that does not resolve yet is tried again until the deadline. Errors: PERMISSION_DENIED
-// the address is not loopback and `trust` does not allow it. UNAVAILABLE the name does not resolve.
-// FAILED_PRECONDITION the port is taken, or the address is not this machine's.
+// Resolves the target (port 0: a free one is chosen) to a numeric address and checks that this process may
+// and can listen there. A name that does not resolve yet is tried again until the deadline. Errors:
+// PERMISSION_DENIED the address is not loopback and `trust` does not allow it. UNAVAILABLE the name does not
+// resolve. FAILED_PRECONDITION the port is taken, or the address is not this machine's.
 absl::StatusOr<std::string> ResolveListenAddress(const HostPort& target, NetworkTrust trust,
                                                  absl::Time deadline);
 

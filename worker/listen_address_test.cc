@@ -13,7 +13,10 @@ namespace lockstep {
 namespace {
 
 using ::testing::AllOf;
+using ::testing::EndsWith;
 using ::testing::HasSubstr;
+using ::testing::Not;
+using ::testing::StartsWith;
 
 absl::StatusOr<std::string> Resolve(const HostPort& target,
                                     NetworkTrust trust = NetworkTrust::kLoopbackOnly) {
@@ -22,7 +25,7 @@ absl::StatusOr<std::string> Resolve(const HostPort& target,
 
 TEST(ListenAddressTest, LoopbackAddressesAreAllowed) {
   ASSERT_OK_AND_ASSIGN(const std::string v4, Resolve({"127.0.0.1", 0}));
-  EXPECT_EQ(v4, "127.0.0.1:0");
+  EXPECT_THAT(v4, AllOf(StartsWith("127.0.0.1:"), Not(EndsWith(":0"))));
   ASSERT_OK(Resolve({"127.0.0.2", 0}));
   ASSERT_OK(Resolve({"localhost", 0}));
 }
