@@ -49,7 +49,7 @@ v1::JobSpec LineJob(absl::string_view optimizer, absl::string_view fit) {
                                     fit, " }"));
 }
 
-double Metric(const v1::JobSummary& summary, absl::string_view name) {
+double MetricOf(const v1::JobSummary& summary, absl::string_view name) {
   for (const v1::NamedValue& metric : summary.metrics())
     if (metric.name() == name) return metric.value();
   return std::nan("");

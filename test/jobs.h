@@ -24,7 +24,7 @@ v1::JobSpec EndlessJob();
 v1::JobSpec LineJob(absl::string_view optimizer, absl::string_view fit);
 
 // A metric of the last epoch; NaN if there is none.
-double Metric(const v1::JobSummary& summary, absl::string_view name);
+double MetricOf(const v1::JobSummary& summary, absl::string_view name);
 
 }  // namespace lockstep
 

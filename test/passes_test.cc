@@ -68,9 +68,9 @@ TEST_F(PassesTest, EvaluationIsExactOnAnyNumberOfProcesses) {
     EXPECT_EQ(job->summary().evaluated_rows(), kRows);
     EXPECT_EQ(job->summary().parameter_hash(), trained_.parameter_hash());
   }
-  const double loss = Metric(alone.summary(), "loss");
-  EXPECT_NEAR(Metric(shared.summary(), "loss"), loss, kRuleE * loss);
-  EXPECT_EQ(Metric(shared.summary(), "accuracy"), Metric(alone.summary(), "accuracy"));
+  const double loss = MetricOf(alone.summary(), "loss");
+  EXPECT_NEAR(MetricOf(shared.summary(), "loss"), loss, kRuleE * loss);
+  EXPECT_EQ(MetricOf(shared.summary(), "accuracy"), MetricOf(alone.summary(), "accuracy"));
 }
 
 TEST_F(PassesTest, PredictionsAreInRowOrderOnAnyNumberOfProcesses) {
