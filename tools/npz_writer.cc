@@ -6,10 +6,10 @@
 #include <memory>
 
 #include "absl/strings/str_cat.h"
-#include "absl/strings/str_join.h"
 #include "base/quoted.h"
 #include "base/shape_text.h"
 #include "base/status_macros.h"
+#include "worker/npy_preamble.h"
 
 namespace lockstep {
 namespace {
@@ -18,18 +18,6 @@ struct Discard {
   void operator()(zip_t* archive) const { zip_discard(archive); }
 };
 using Archive = std::unique_ptr<zip_t, Discard>;
-
-// Version 1.0: magic, version, length of the text, text. The data begins at a multiple of 64.
-std::string NpyHeader(absl::Span<const int64_t> shape) {
-  constexpr size_t kPrefix = 10, kAlignment = 64;
-  std::string text = absl::StrCat("{'descr': '<f4', 'fortran_order': False, 'shape': (",
-                                  absl::StrJoin(shape, ", "), shape.size() == 1 ? ",), }" : "), }");
-  const size_t total = (kPrefix + text.size() + 1 + kAlignment - 1) / kAlignment * kAlignment;
-  text.resize(total - kPrefix - 1, ' ');
-  const std::string length = {static_cast<char>((text.size() + 1) & 0xff),
-                              static_cast<char>((text.size() + 1) >> 8)};
-  return absl::StrCat(absl::string_view("\x93NUMPY\x01\x00", 8), length, text, "\n");
-}
 
 absl::Status CheckShape(const NamedTensor& tensor) {
   size_t elements = 1;
@@ -43,7 +31,7 @@ absl::Status CheckShape(const NamedTensor& tensor) {
 // The archive refers to `header` and to the tensor's values until it is closed.
 absl::Status AddMember(zip_t* archive, const NamedTensor& tensor, std::string* header) {
   RETURN_IF_ERROR(CheckShape(tensor));
-  *header = NpyHeader(tensor.shape);
+  *header = NpyPreamble(tensor.shape);
   zip_buffer_fragment_t fragments[2] = {};
   fragments[0].data = reinterpret_cast<zip_uint8_t*>(header->data());
   fragments[0].length = header->size();

@@ -84,6 +84,10 @@ void FitReporter::Epoch(const EpochMeter& meter, const NamedValues& metrics, dou
 
 v1::JobSummary FitReporter::Summary() const {
   v1::JobSummary summary = summary_;
+  if (summary.metrics().empty()) {
+    // Nothing was left to do: the checkpoint's values are the last ones.
+    ToProto(NamedValues(position_->metrics().begin(), position_->metrics().end()), summary.mutable_metrics());
+  }
   summary.set_state(v1::SUCCEEDED);
   summary.set_epochs(position_->epoch());
   summary.set_steps(replica_->step());

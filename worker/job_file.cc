@@ -4,6 +4,8 @@
 #include <google/protobuf/text_format.h>
 #include <google/protobuf/util/json_util.h>
 
+#include <algorithm>
+
 #include "absl/strings/ascii.h"
 #include "absl/strings/str_cat.h"
 #include "base/file_system.h"
@@ -20,7 +22,9 @@ class FirstError : public google::protobuf::io::ErrorCollector {
  public:
   // Counted from 0.
   void AddError(int line, int column, const std::string& message) override {
-    if (text_.empty()) text_ = absl::StrCat("line ", line + 1, " column ", column + 1, ": ", message);
+    if (!text_.empty()) return;
+    text_ = absl::StrCat("line ", line + 1, " column ", column + 1, ": ", message);
+    std::replace(text_.begin(), text_.end(), '\n', ' ');
   }
   const std::string& text() const { return text_; }
 
@@ -33,8 +37,7 @@ absl::StatusOr<v1::JobSpec> ParseJson(absl::string_view text, const std::string&
   const auto status = google::protobuf::util::JsonStringToMessage(std::string(text), &spec);
   if (status.ok()) return spec;
   std::string message(status.message());
-  for (char& c : message)
-    if (c == '\n') c = ' ';
+  std::replace(message.begin(), message.end(), '\n', ' ');
   return absl::InvalidArgumentError(absl::StrCat(name, ": ", message));
 }
 

@@ -121,7 +121,9 @@ int Main(int argc, char** argv) {
   try {
     app.parse(argc, argv);
   } catch (const CLI::ParseError& error) {
-    return app.exit(error) == 0 ? kStopped : kBadUsage;
+    if (error.get_exit_code() == 0) return app.exit(error);  // --help, --version
+    return Refuse(absl::InvalidArgumentError(absl::StrCat(error.what(), " (--help lists the flags)")),
+                  kBadUsage);
   }
   if (absl::Status status = InitProcess(argv[0]); !status.ok()) return Refuse(status, kBadUsage);
 

@@ -278,7 +278,9 @@ absl::StatusOr<std::unique_ptr<Node>> Node::Start(const NodeOptions& options, st
   ASSIGN_OR_RETURN(const HostPort target, ListenTarget(options));
   ASSIGN_OR_RETURN(const std::string address,
                    ResolveListenAddress(target, options.trust, absl::Now() + options.join_timeout));
-  auto node = std::make_unique<NodeImpl>(options, std::move(body), address);
+  NodeOptions resolved = options;
+  if (!options.cluster.from_environment) resolved.cluster.addresses = {address};
+  auto node = std::make_unique<NodeImpl>(resolved, std::move(body), address);
   RETURN_IF_ERROR(node->Listen());
   return node;
 }

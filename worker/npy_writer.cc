@@ -1,30 +1,12 @@
 #include "worker/npy_writer.h"
 
 #include "absl/strings/str_cat.h"
-#include "absl/strings/str_join.h"
 #include "base/file_utilities.h"
 #include "base/status_macros.h"
 #include "base/writable_file.h"
+#include "worker/npy_preamble.h"
 
 namespace lockstep {
-namespace {
-
-std::string Header(const std::vector<int64_t>& shape) {
-  std::string text = absl::StrCat("{'descr': '<f4', 'fortran_order': False, 'shape': (",
-                                  absl::StrJoin(shape, ", "), shape.size() == 1 ? ",), }" : "), }");
-  // Magic, version and length take 10 bytes; the data begins at a multiple of 64.
-  constexpr size_t kPrefix = 10, kAlignment = 64;
-  const size_t total = (kPrefix + text.size() + 1 + kAlignment - 1) / kAlignment * kAlignment;
-  text.resize(total - kPrefix - 1, ' ');
-  text.push_back('\n');
-  std::string header("\x93NUMPY\x01\x00", 8);
-  header.push_back(static_cast<char>(text.size() & 0xff));
-  header.push_back(static_cast<char>(text.size() >> 8));
-  return header + text;
-}
-
-}  // namespace
-
 NpyWriter::NpyWriter(FileSystem* files, const std::string& path, int64_t bytes)
     : files_(files), path_(path), temporary_path_(absl::StrCat(path, ".tmp")), bytes_left_(bytes) {}
 
@@ -35,7 +17,7 @@ absl::StatusOr<std::unique_ptr<NpyWriter>> NpyWriter::Create(FileSystem* files, 
   auto writer = std::unique_ptr<NpyWriter>(new NpyWriter(files, path, bytes));
   RETURN_IF_ERROR(CreateDirectories(files, ParentDirectory(path)));
   ASSIGN_OR_RETURN(writer->file_, files->CreateFile(writer->temporary_path_));
-  RETURN_IF_ERROR(writer->file_->Append(Header(shape)));
+  RETURN_IF_ERROR(writer->file_->Append(NpyPreamble(shape)));
   return writer;
 }
 
