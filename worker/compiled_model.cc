@@ -47,6 +47,15 @@ absl::StatusOr<CompiledModel> CompileModel(const v1::Model& model, const v1::Com
   return compiled;
 }
 
+std::vector<std::string> MonitorNames(const CompiledModel& model, Validation validation) {
+  std::vector<std::string> names = {"loss"};
+  for (const std::unique_ptr<Metric>& metric : model.metrics) names.push_back(metric->name());
+  if (validation == Validation::kNone) return names;
+  const size_t training = names.size();
+  for (size_t i = 0; i < training; ++i) names.push_back(absl::StrCat("val_", names[i]));
+  return names;
+}
+
 int64_t CompiledModel::StateBytes() const {
   const int64_t buffers = 2 + static_cast<int64_t>(optimizer->slots().size());
   return buffers * network->layout().size() * static_cast<int64_t>(sizeof(float));

@@ -32,6 +32,11 @@ struct CompiledModel {
   int64_t StateBytes() const;
 };
 
+enum class Validation { kNone, kEachEpoch };
+
+// What callbacks may watch: "loss", the metrics, and the same with "val_" if there is validation.
+std::vector<std::string> MonitorNames(const CompiledModel& model, Validation validation);
+
 // Errors: INVALID_ARGUMENT naming the field of the specification.
 absl::StatusOr<CompiledModel> CompileModel(const v1::Model& model, const v1::Compile& compile);
 

@@ -1,12 +1,22 @@
 #include "worker/job_check.h"
 
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_split.h"
+#include "base/quoted.h"
 #include "base/status_macros.h"
 #include "data/open_dataset.h"
 #include "worker/compiled_model.h"
+#include "worker/message_check.h"
+#include "worker/training_callbacks.h"
 
 namespace lockstep {
 namespace {
+
+// More is taken for a mistake; products of them stay far from overflow.
+constexpr int64_t kMostEpochs = 1'000'000'000;
+constexpr int64_t kMostRows = 1'000'000'000;
+constexpr int64_t kMostThreads = 1024;
+constexpr int64_t kMostPrefetch = 1024;
 
 absl::Status Invalid(absl::string_view field, absl::string_view problem) {
   return absl::InvalidArgumentError(absl::StrCat(field, " ", problem));
@@ -17,25 +27,23 @@ absl::Status CheckAtLeast(absl::string_view field, double value, double least) {
   return Invalid(field, absl::StrCat("is ", value, ", must be at least ", least));
 }
 
+absl::Status CheckBetween(absl::string_view field, int64_t value, int64_t least, int64_t most) {
+  if (value >= least && value <= most) return absl::OkStatus();
+  return Invalid(field, absl::StrCat("is ", value, ", must be between ", least, " and ", most));
+}
+
 absl::Status CheckFitFields(const v1::Fit& fit) {
-  RETURN_IF_ERROR(CheckAtLeast("fit.epochs", fit.epochs(), 1));
-  RETURN_IF_ERROR(CheckAtLeast("fit.batch_size", fit.batch_size(), 0));
-  RETURN_IF_ERROR(CheckAtLeast("fit.per_worker_batch_size", fit.per_worker_batch_size(), 0));
+  RETURN_IF_ERROR(CheckBetween("fit.epochs", fit.epochs(), 1, kMostEpochs));
+  RETURN_IF_ERROR(CheckBetween("fit.batch_size", fit.batch_size(), 0, kMostRows));
+  RETURN_IF_ERROR(CheckBetween("fit.per_worker_batch_size", fit.per_worker_batch_size(), 0, kMostRows));
   if ((fit.batch_size() > 0) == (fit.per_worker_batch_size() > 0)) {
     return Invalid(
         "fit.batch_size",
         "(rows of all ranks per step) or fit.per_worker_batch_size (rows of each) must be set, one of the "
         "two");
   }
-  RETURN_IF_ERROR(CheckAtLeast("fit.steps_per_epoch", fit.steps_per_epoch(), 0));
-  RETURN_IF_ERROR(CheckAtLeast("fit.validation_batch_size", fit.validation_batch_size(), 0));
-  RETURN_IF_ERROR(CheckAtLeast("fit.early_stopping.patience", fit.early_stopping().patience(), 0));
-  if (fit.has_reduce_lr_on_plateau() && fit.reduce_lr_on_plateau().has_factor()) {
-    const double factor = fit.reduce_lr_on_plateau().factor();
-    if (!(factor > 0 && factor < 1))
-      return Invalid("fit.reduce_lr_on_plateau.factor",
-                     absl::StrCat("is ", factor, ", must lie between 0 and 1"));
-  }
+  RETURN_IF_ERROR(CheckBetween("fit.steps_per_epoch", fit.steps_per_epoch(), 0, kMostRows));
+  RETURN_IF_ERROR(CheckBetween("fit.validation_batch_size", fit.validation_batch_size(), 0, kMostRows));
   return absl::OkStatus();
 }
 
@@ -78,18 +86,36 @@ absl::Status CheckDataFields(const v1::JobSpec& spec) {
     return Invalid("data", "with shard: FILE has no row order over all ranks, which task: PREDICT needs");
   }
   for (const v1::Dataset* dataset : {&data.train(), &data.validation()}) {
-    if (dataset->has_prefetch()) RETURN_IF_ERROR(CheckAtLeast("data prefetch", dataset->prefetch(), 1));
+    if (!dataset->has_prefetch()) continue;
+    RETURN_IF_ERROR(
+        CheckBetween(dataset == &data.train() ? "data.train.prefetch" : "data.validation.prefetch",
+                     dataset->prefetch(), 1, kMostPrefetch));
   }
   return absl::OkStatus();
 }
 
 absl::Status CheckResources(const v1::JobSpec& spec) {
-  RETURN_IF_ERROR(CheckAtLeast("threading.intra_op_threads", spec.threading().intra_op_threads(), 0));
-  RETURN_IF_ERROR(CheckAtLeast("threading.inter_op_threads", spec.threading().inter_op_threads(), 0));
+  const v1::Threading& threading = spec.threading();
+  RETURN_IF_ERROR(CheckBetween("threading.intra_op_threads", threading.intra_op_threads(), 0, kMostThreads));
+  RETURN_IF_ERROR(CheckBetween("threading.inter_op_threads", threading.inter_op_threads(), 0, kMostThreads));
   const v1::CommunicationOptions& communication = spec.communication_options();
   if (communication.bytes_per_pack() != 0)
     RETURN_IF_ERROR(CheckAtLeast("communication_options.bytes_per_pack", communication.bytes_per_pack(), 4));
   return CheckAtLeast("communication_options.timeout_seconds", communication.timeout_seconds(), 0);
+}
+
+// A path that leaves the root whatever the root is. The daemon checks the rest when it knows its root.
+absl::Status CheckInside(absl::string_view field, absl::string_view path) {
+  int depth = 0;
+  for (const absl::string_view part : absl::StrSplit(path, '/', absl::SkipEmpty())) {
+    if (part == "..")
+      --depth;
+    else if (part != ".")
+      ++depth;
+    if (depth < 0)
+      return Invalid(field, absl::StrCat("is ", Quoted(path), ", which lies outside of --output_root"));
+  }
+  return absl::OkStatus();
 }
 
 absl::Status CheckCheckpointFields(const v1::JobSpec& spec) {
@@ -104,12 +130,21 @@ absl::Status CheckCheckpointFields(const v1::JobSpec& spec) {
   if (checkpoint.has_keep()) RETURN_IF_ERROR(CheckAtLeast("checkpoint.keep", checkpoint.keep(), 1));
   if (spec.task() == v1::JobSpec::PREDICT && spec.predict().output().empty())
     return Invalid("predict.output", "is required for task: PREDICT");
-  return absl::OkStatus();
+  RETURN_IF_ERROR(CheckInside("checkpoint.directory", checkpoint.directory()));
+  return CheckInside("predict.output", spec.predict().output());
+}
+
+// Monitors must be among the metrics, numbers of callbacks in range.
+absl::Status CheckCallbacks(const v1::JobSpec& spec, const CompiledModel& compiled) {
+  const bool validates = spec.data().has_validation() || spec.data().validation_split() > 0;
+  const auto names = MonitorNames(compiled, validates ? Validation::kEachEpoch : Validation::kNone);
+  return TrainingCallbacks::Create(spec.fit(), spec.checkpoint(), names).status();
 }
 
 }  // namespace
 
 absl::Status CheckJob(const v1::JobSpec& spec) {
+  RETURN_IF_ERROR(CheckWellFormed(spec));
   if (!spec.has_model()) return Invalid("model", "is required");
   if (!spec.has_compile()) return Invalid("compile", "is required");
   if (!spec.has_data()) return Invalid("data", "is required");
@@ -119,7 +154,8 @@ absl::Status CheckJob(const v1::JobSpec& spec) {
   RETURN_IF_ERROR(CheckDataFields(spec));
   RETURN_IF_ERROR(CheckResources(spec));
   RETURN_IF_ERROR(CheckCheckpointFields(spec));
-  return CompileModel(spec.model(), spec.compile()).status();
+  ASSIGN_OR_RETURN(const CompiledModel compiled, CompileModel(spec.model(), spec.compile()));
+  return fit ? CheckCallbacks(spec, compiled) : absl::OkStatus();
 }
 
 std::vector<std::string> JobWarnings(const v1::JobSpec& spec) {

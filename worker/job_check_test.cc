@@ -1,5 +1,8 @@
 #include "worker/job_check.h"
 
+#include <cmath>
+#include <cstdint>
+#include <limits>
 #include <string>
 
 #include "base/status_matchers.h"
@@ -93,7 +96,7 @@ TEST(JobCheckTest, ExactlyOneBatchSizeMustBeGiven) {
 TEST(JobCheckTest, NumbersOutOfRangeAreNamedWithTheirValues) {
   v1::JobSpec spec = Valid();
   spec.mutable_fit()->set_epochs(0);
-  ExpectRefused(spec, "fit.epochs is 0, must be at least 1");
+  ExpectRefused(spec, "fit.epochs is 0, must be between 1");
   spec = Valid();
   spec.mutable_checkpoint()->set_keep(0);
   ExpectRefused(spec, "checkpoint.keep is 0");
@@ -138,6 +141,57 @@ TEST(JobCheckTest, AHugeModelIsCheckedWithoutTakingItsMemory) {
   ExpectRefused(spec, "model.layers[0]");
 }
 
+TEST(JobCheckTest, NumbersThatAreNotFiniteAreRefusedWhereverTheyStand) {
+  v1::JobSpec spec = Valid();
+  spec.mutable_compile()->mutable_optimizer()->mutable_sgd()->mutable_learning_rate()->set_constant(NAN);
+  ExpectRefused(spec, "compile.optimizer.sgd.learning_rate.constant is nan");
+  spec = Valid();
+  spec.mutable_data()->mutable_train()->mutable_npy()->set_scale(INFINITY);
+  ExpectRefused(spec, "data.train.npy.scale is inf");
+}
+
+TEST(JobCheckTest, EnumerationsOutOfTheirValuesAreRefusedWithTheChoices) {
+  v1::JobSpec spec = Valid();
+  spec.mutable_data()->mutable_train()->set_shard(static_cast<v1::Dataset::Shard>(9));
+  ExpectRefused(spec, "data.train.shard is 9, choose one of AUTO, DATA, FILE, OFF");
+  spec = Valid();
+  spec.set_on_failure(static_cast<v1::JobSpec::OnFailure>(99));
+  ExpectRefused(spec, "on_failure is 99");
+}
+
+TEST(JobCheckTest, TextsThatWouldBreakATerminalAreRefused) {
+  v1::JobSpec spec = Valid();
+  spec.set_name("\x1b[2Jgone");
+  ExpectRefused(spec, "name is \"\\x1b[2Jgone\", which has control characters");
+  spec.set_name("\xff\xfe");
+  ExpectRefused(spec, "not UTF-8");
+}
+
+TEST(JobCheckTest, AMonitorThatIsNoMetricIsRefused) {
+  v1::JobSpec spec = Valid();
+  spec.mutable_fit()->mutable_early_stopping();  // val_loss, but there is no validation
+  ExpectRefused(spec, "val_loss");
+  spec.mutable_data()->set_validation_split(0.5);
+  EXPECT_OK(CheckJob(spec));
+}
+
+TEST(JobCheckTest, APathThatLeavesEveryRootIsRefused) {
+  v1::JobSpec spec = Valid();
+  spec.mutable_checkpoint()->set_directory("a/../../b");
+  ExpectRefused(spec, "checkpoint.directory");
+  spec.mutable_checkpoint()->set_directory("a/../b");
+  EXPECT_OK(CheckJob(spec));
+}
+
+TEST(JobCheckTest, CountsBeyondReasonAreRefused) {
+  v1::JobSpec spec = Valid();
+  spec.mutable_threading()->set_intra_op_threads(100000);
+  ExpectRefused(spec, "threading.intra_op_threads is 100000, must be between 0 and 1024");
+  spec = Valid();
+  spec.mutable_fit()->set_epochs(std::numeric_limits<int64_t>::max());
+  ExpectRefused(spec, "fit.epochs");
+}
+
 TEST(JobCheckTest, WhatIsProbablyNotMeantIsAWarning) {
   v1::JobSpec spec = Valid();
   spec.mutable_fit()->clear_seed();
@@ -159,6 +213,17 @@ TEST(JobFileTest, AMistakeIsNamedWithFileLineAndColumn) {
                        AllOf(HasSubstr("job.textproto: line 2 column"), HasSubstr("epoch"))));
   EXPECT_THAT(ParseJob("{\"nome\": 1}", "job.json"),
               StatusIs(absl::StatusCode::kInvalidArgument, AllOf(HasSubstr("job.json"), HasSubstr("nome"))));
+}
+
+TEST(JobFileTest, AByteOrderMarkIsPassedOver) {
+  EXPECT_OK(ParseJob("\xEF\xBB\xBFname: \"a\"", "test"));
+  EXPECT_OK(ParseJob("\xEF\xBB\xBF{\"name\": \"a\"}", "test"));
+}
+
+TEST(JobFileTest, AnErrorIsOneShortLineHoweverLongTheFilesWords) {
+  const absl::Status error = ParseJob(std::string(1000000, 'x'), "test").status();
+  EXPECT_LT(error.message().size(), 400);
+  EXPECT_EQ(error.message().find('\n'), absl::string_view::npos);
 }
 
 TEST(JobFileTest, AMissingFileIsNotFound) {

@@ -41,6 +41,7 @@ class Replica {
   const Loss& loss() const { return *compiled_.loss; }
   const std::vector<std::unique_ptr<Metric>>& metrics() const { return compiled_.metrics; }
   std::vector<std::string> MetricNames() const;
+  const CompiledModel& compiled() const { return compiled_; }
   const Optimizer& optimizer() const { return *compiled_.optimizer; }
   const GradientFinisher& finisher() const { return *compiled_.finisher; }
 

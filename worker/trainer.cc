@@ -85,7 +85,9 @@ absl::Status Trainer::MakeLoaders() {
 }
 
 absl::Status Trainer::MakeCallbacks() {
-  ASSIGN_OR_RETURN(callbacks_, TrainingCallbacks::Create(spec_.fit(), spec_.checkpoint(), MonitorNames()));
+  const auto monitors =
+      MonitorNames(replica_->compiled(), evaluator_ != nullptr ? Validation::kEachEpoch : Validation::kNone);
+  ASSIGN_OR_RETURN(callbacks_, TrainingCallbacks::Create(spec_.fit(), spec_.checkpoint(), monitors));
   callbacks_->Restore(position_.callbacks());
   if (spec_.fit().early_stopping().restore_best_weights() &&
       position_.callbacks().early_stopping().has_best()) {
@@ -97,15 +99,6 @@ absl::Status Trainer::MakeCallbacks() {
   *position_.mutable_callbacks() = callbacks_->state();
   stop_ = position_.callbacks().stopped();
   return absl::OkStatus();
-}
-
-std::vector<std::string> Trainer::MonitorNames() const {
-  std::vector<std::string> names = {"loss"};
-  for (const std::string& name : replica_->MetricNames()) names.push_back(name);
-  if (evaluator_ == nullptr) return names;
-  const size_t training = names.size();
-  for (size_t i = 0; i < training; ++i) names.push_back(absl::StrCat("val_", names[i]));
-  return names;
 }
 
 void Trainer::AnnounceBegin() {

@@ -60,8 +60,6 @@ class Trainer {
   absl::Status SaveIfDue(bool due);
   absl::Status GatherRankStats(const CommunicatorStats& before, v1::JobSummary* summary);
 
-  // What callbacks may watch: "loss", the metrics, and the same with "val_" if there is validation.
-  std::vector<std::string> MonitorNames() const;
   bool Done() const;
 
   const v1::JobSpec spec_;
