@@ -16,6 +16,7 @@ namespace {
 constexpr absl::Duration kCancelCheck = absl::Milliseconds(100);
 // A missing rank is looked for this often.
 constexpr absl::Duration kProbeInterval = absl::Seconds(1);
+constexpr absl::Duration kStopPatience = absl::Seconds(2);
 
 }  // namespace
 
@@ -206,14 +207,25 @@ void Chief::EndOnAllRanks(const v1::EndJob& end) {
   for (const auto& [rank, link] : links_) link->Send(message);
   runner_->End(end);
   const auto quiet = [this]() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) { return AllReported(); };
-  mutex_.AwaitWithDeadline(Condition(&quiet), absl::Now() + options_.wind_down);
+  // Whoever stops the daemon does not wait for a rank that may be gone.
+  const absl::Duration patience =
+      stopping_ ? std::min(options_.wind_down, kStopPatience) : options_.wind_down;
+  mutex_.AwaitWithDeadline(Condition(&quiet), absl::Now() + patience);
 }
 
 void Chief::KeepTime() {
   v1::ChiefMessage heartbeat;
   heartbeat.mutable_heartbeat();
+  absl::Time complain_at = absl::Now() + options_.join_timeout;
   MutexLock lock(&mutex_);
   while (!stopping_) {
+    if (absl::Now() >= complain_at) {
+      complain_at = absl::InfiniteFuture();
+      if (!membership_.complete()) {
+        LOG(ERROR) << "after " << absl::FormatDuration(options_.join_timeout) << ": "
+                   << membership_.DescribeMissing() << "; still waiting for them";
+      }
+    }
     for (const auto& [rank, link] : links_) link->Send(heartbeat);
     for (const LostMember& lost : membership_.Expire(absl::Now())) {
       if (const auto link = links_.find(lost.rank); link != links_.end())

@@ -1,6 +1,7 @@
 #include "worker/fit_plan.h"
 
 #include <algorithm>
+#include <numeric>
 #include <string>
 #include <utility>
 
@@ -72,6 +73,11 @@ absl::Status SetRanks(const v1::Dataset& source, Communicator* communicator, Sam
   return absl::OkStatus();
 }
 
+int64_t TotalRows(const SamplerOptions& sampler) {
+  if (sampler.policy != ShardPolicy::kFile) return sampler.rows;
+  return std::accumulate(sampler.rows_per_rank.begin(), sampler.rows_per_rank.end(), int64_t{0});
+}
+
 }  // namespace
 
 absl::StatusOr<TrainingData> OpenTrainingData(const v1::JobSpec& spec, const std::string& data_root) {
@@ -120,6 +126,7 @@ absl::StatusOr<LoaderPlan> PlanTraining(const v1::JobSpec& spec, std::shared_ptr
   RETURN_IF_ERROR(SetRanks(source, communicator, &plan.sampler));
   plan.loader = LoaderOptions(spec, source, loss);
   plan.dataset = std::move(dataset);
+  plan.total_rows = TotalRows(plan.sampler);
   return plan;
 }
 
@@ -137,6 +144,7 @@ absl::StatusOr<LoaderPlan> PlanPass(const v1::JobSpec& spec, std::shared_ptr<con
   if (plan.sampler.policy == ShardPolicy::kOff) plan.sampler.policy = ShardPolicy::kData;
   plan.loader = LoaderOptions(spec, source, loss);
   plan.dataset = std::move(dataset);
+  plan.total_rows = TotalRows(plan.sampler);
   return plan;
 }
 

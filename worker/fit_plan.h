@@ -47,6 +47,7 @@ struct LoaderPlan {
   SamplerOptions sampler;
   BatchLoaderOptions loader;
   std::shared_ptr<const Dataset> dataset;
+  int64_t total_rows = 0;  // of all ranks together, each row once
 };
 
 // For training. Collective with `shard: FILE`, where the ranks tell each other their rows.

@@ -2,6 +2,7 @@
 
 #include "absl/time/clock.h"
 #include "base/hash.h"
+#include "worker/fit_plan.h"
 
 namespace lockstep {
 namespace {
@@ -22,7 +23,8 @@ FitReporter::FitReporter(const v1::JobSpec& spec, const Replica* replica,
                          const v1::CheckpointManifest* position, FitListener* listener)
     : spec_(spec), replica_(replica), position_(position), listener_(listener) {}
 
-void FitReporter::Begin(int rank, int world_size, int64_t steps_per_epoch, const TrainingData& data) {
+void FitReporter::Begin(int rank, int world_size, int64_t steps_per_epoch, int64_t train_rows,
+                        int64_t validation_rows) {
   rank_ = rank;
   world_size_ = world_size;
   steps_per_epoch_ = steps_per_epoch;
@@ -32,8 +34,8 @@ void FitReporter::Begin(int rank, int world_size, int64_t steps_per_epoch, const
   for (const int64_t share : Shares(position_->global_batch(), world_size)) begin.add_shares(share);
   begin.set_epochs(spec_.fit().epochs());
   begin.set_steps_per_epoch(steps_per_epoch);
-  begin.set_train_rows(data.train->info().rows);
-  begin.set_validation_rows(data.validation != nullptr ? data.validation->info().rows : 0);
+  begin.set_train_rows(train_rows);
+  begin.set_validation_rows(validation_rows);
   for (const Parameter& parameter : replica_->network().layout().parameters())
     begin.set_parameters(begin.parameters() + parameter.size);
   begin.set_first_epoch(position_->epoch());

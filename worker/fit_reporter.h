@@ -11,7 +11,6 @@
 #include "proto/trainer.pb.h"
 #include "worker/epoch_meter.h"
 #include "worker/fit_listener.h"
-#include "worker/fit_plan.h"
 #include "worker/replica.h"
 
 namespace lockstep {
@@ -22,7 +21,8 @@ class FitReporter {
   FitReporter(const v1::JobSpec& spec, const Replica* replica, const v1::CheckpointManifest* position,
               FitListener* listener);
 
-  void Begin(int rank, int world_size, int64_t steps_per_epoch, const TrainingData& data);
+  // Rows are those of all ranks.
+  void Begin(int rank, int world_size, int64_t steps_per_epoch, int64_t train_rows, int64_t validation_rows);
   // After a step. Most are passed over: nobody reads more than some dozens per second.
   void Step(const EpochMeter& meter);
   // After the training part of an epoch, before validation.

@@ -21,6 +21,27 @@ absl::Status NoSuchJob(const std::string& job_id) {
   return absl::NotFoundError(absl::StrCat("no job ", job_id, " is known; `lockstep jobs` lists them"));
 }
 
+// The summary of a job that did not succeed comes from no rank: what its events tell.
+void AddWhatWasDone(const std::vector<v1::JobEvent>& events, const v1::Progress& progress,
+                    v1::JobSummary* summary) {
+  summary->set_steps(progress.global_step());
+  for (const v1::JobEvent& event : events) {
+    if (event.has_fit_begin()) {
+      summary->set_world_size(event.fit_begin().world_size());
+      summary->set_epochs(event.fit_begin().first_epoch());
+    }
+    if (!event.has_epoch_end()) continue;
+    const v1::EpochEnd& end = event.epoch_end();
+    summary->set_epochs(end.epoch());
+    summary->set_rows_per_second(end.rows_per_second());
+    summary->set_parameter_hash(end.parameter_hash());
+    *summary->mutable_metrics() = end.metrics();
+    v1::JobSummary::EpochMetrics* epoch = summary->add_history();
+    epoch->set_epoch(end.epoch());
+    *epoch->mutable_metrics() = end.metrics();
+  }
+}
+
 // Progress arrives more often than anybody can read: events go out in batches of at most so many.
 constexpr size_t kMostEventsPerWait = 256;
 
@@ -148,6 +169,7 @@ void JobTable::Finish(const std::string& job_id, v1::JobState state, const std::
   MutexLock lock(&mutex_);
   Entry* entry = Find(job_id);
   if (entry == nullptr || IsEnded(entry->job.state())) return;
+  if (state != v1::SUCCEEDED) AddWhatWasDone(entry->events, entry->progress.progress(), &summary);
   summary.set_state(state);
   summary.set_error(error);
   summary.set_seconds(

@@ -97,6 +97,28 @@ TEST(JobTableTest, OfProgressOnlyTheNewestIsSeen) {
   EXPECT_FALSE(table.Get(id)->has_progress());
 }
 
+TEST(JobTableTest, TheSummaryOfAFailedJobTellsWhatWasDone) {
+  JobTable table;
+  ASSERT_OK_AND_ASSIGN(const std::string id, table.Add(v1::JobSpec(), ""));
+  v1::FitBegin begin;
+  begin.set_world_size(3);
+  table.MakeListener(id)->OnFitBegin(begin);
+  v1::EpochEnd end;
+  end.set_epoch(1);
+  end.add_metrics()->set_value(0.5);
+  table.MakeListener(id)->OnEpochEnd(end);
+  v1::Progress progress;
+  progress.set_global_step(21);
+  table.MakeListener(id)->OnProgress(progress);
+  table.Finish(id, v1::FAILED, "rank 1 lost", v1::JobSummary());
+  const v1::JobSummary summary = table.Get(id)->summary();
+  EXPECT_EQ(summary.steps(), 21);
+  EXPECT_EQ(summary.world_size(), 3);
+  EXPECT_EQ(summary.epochs(), 1);
+  ASSERT_EQ(summary.history_size(), 1);
+  EXPECT_EQ(summary.history(0).metrics(0).value(), 0.5);
+}
+
 TEST(JobTableTest, AWaitingWatcherHearsOfNews) {
   JobTable table;
   ASSERT_OK_AND_ASSIGN(const std::string id, table.Add(v1::JobSpec(), ""));

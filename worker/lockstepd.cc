@@ -5,15 +5,19 @@
 #include <cstdint>
 #include <cstdio>
 #include <cstdlib>
+#include <filesystem>
 #include <optional>
 #include <string>
+#include <system_error>
 #include <thread>
 #include <utility>
 
 #include "CLI/CLI.hpp"
+#include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "base/logging.h"
 #include "base/process.h"
+#include "base/quoted.h"
 #include "proto/trainer.pb.h"
 #include "worker/identity.h"
 #include "worker/job_check.h"
@@ -28,6 +32,8 @@ namespace {
 
 // How soon the end of the job of --job is noticed.
 constexpr int64_t kEndCheckNs = 20'000'000;
+// Longer waits are taken for a mistake: eleven days.
+constexpr double kMostSeconds = 1e6;
 
 enum ExitCode { kStopped = 0, kJobFailed = 1, kBadUsage = 2, kNoCluster = 3 };
 
@@ -40,6 +46,28 @@ struct Flags {
   double heartbeat_timeout = 10;
   bool insecure_network = false;
 };
+
+// For CLI11: an empty string, or what is wrong.
+std::string CheckSeconds(const std::string& text) {
+  double seconds = 0;
+  if (absl::SimpleAtod(text, &seconds) && seconds > 0 && seconds <= kMostSeconds) return "";
+  return absl::StrCat(text, " is not a number of seconds between 0 and ", kMostSeconds);
+}
+
+absl::Status CheckFlags(const CLI::App& app, const Flags& flags) {
+  if (app.count("--job") > 0 && flags.job_file.empty())
+    return absl::InvalidArgumentError("--job names no file");
+  if (flags.heartbeat_timeout < 2 * flags.heartbeat_interval) {
+    return absl::InvalidArgumentError(absl::StrCat(
+        "--heartbeat_timeout ", flags.heartbeat_timeout, " is less than twice --heartbeat_interval ",
+        flags.heartbeat_interval, ": healthy ranks would be taken for lost"));
+  }
+  std::error_code error;
+  if (!std::filesystem::is_directory(flags.job.data_root, error))
+    return absl::NotFoundError(
+        absl::StrCat("--data_root ", Quoted(flags.job.data_root), " is not a directory"));
+  return absl::OkStatus();
+}
 
 void Declare(CLI::App* app, Flags* flags) {
   app->add_option("--data_root", flags->job.data_root, "directory that data files lie below")
@@ -58,14 +86,14 @@ void Declare(CLI::App* app, Flags* flags) {
                 "allow plain text on addresses that are not loopback");
   app->add_option("--join_timeout", flags->join_timeout, "seconds to wait for all ranks")
       ->capture_default_str()
-      ->check(CLI::PositiveNumber);
+      ->check(CheckSeconds);
   app->add_option("--heartbeat_interval", flags->heartbeat_interval, "seconds between heartbeats")
       ->capture_default_str()
-      ->check(CLI::PositiveNumber);
+      ->check(CheckSeconds);
   app->add_option("--heartbeat_timeout", flags->heartbeat_timeout,
                   "seconds of silence after which a rank is lost")
       ->capture_default_str()
-      ->check(CLI::PositiveNumber);
+      ->check(CheckSeconds);
   app->set_version_flag("--version", std::string("lockstepd ") + kVersion);
 }
 
@@ -125,6 +153,7 @@ int Main(int argc, char** argv) {
     return Refuse(absl::InvalidArgumentError(absl::StrCat(error.what(), " (--help lists the flags)")),
                   kBadUsage);
   }
+  if (absl::Status status = CheckFlags(app, flags); !status.ok()) return Refuse(status, kBadUsage);
   if (absl::Status status = InitProcess(argv[0]); !status.ok()) return Refuse(status, kBadUsage);
 
   const char* tf_config = std::getenv("TF_CONFIG");

@@ -9,9 +9,10 @@
 namespace lockstep {
 
 void LogListener::OnFitBegin(const v1::FitBegin& begin) {
-  LOG(INFO) << absl::StrFormat("fit: %d parameters, %d ranks, global batch %d, %d steps per epoch, %d epochs, seed %d",
-                               begin.parameters(), begin.world_size(), begin.global_batch(),
-                               begin.steps_per_epoch(), begin.epochs(), begin.seed());
+  LOG(INFO) << absl::StrFormat(
+      "fit: %d parameters, %d ranks, global batch %d, %d steps per epoch, %d epochs, seed %d",
+      begin.parameters(), begin.world_size(), begin.global_batch(), begin.steps_per_epoch(), begin.epochs(),
+      begin.seed());
 }
 
 void LogListener::OnEpochEnd(const v1::EpochEnd& end) {

@@ -30,6 +30,13 @@ absl::Status CheckCompatible(const v1::Identity& ours, const v1::Identity& their
                      " ranks) differs from ours, ", HashToHex(ours.cluster_hash()), " (", ours.world_size(),
                      " ranks): TF_CONFIG's cluster must be the same on every node"));
   }
+  if (theirs.has_own_job() != ours.has_own_job()) {
+    const char* const own = "runs a job of its own (--job)";
+    const char* const submitted = "takes submitted jobs";
+    return absl::FailedPreconditionError(absl::StrCat("that process ", theirs.has_own_job() ? own : submitted,
+                                                      ", this one ", ours.has_own_job() ? own : submitted,
+                                                      ": start every rank with the same flags"));
+  }
   return absl::OkStatus();
 }
 

@@ -73,6 +73,15 @@ TEST(MembershipTest, ADifferentBuildOrWireVersionIsRefused) {
               StatusIs(absl::StatusCode::kFailedPrecondition, HasSubstr("wire version 2")));
 }
 
+TEST(MembershipTest, RanksWithAndWithoutAJobOfTheirOwnDoNotMix) {
+  Membership membership = ThreeRanks();
+  v1::Identity other = Process(1, 1);
+  other.set_has_own_job(true);
+  EXPECT_THAT(membership.Join(other, kStart),
+              StatusIs(absl::StatusCode::kFailedPrecondition,
+                       AllOf(HasSubstr("--job"), HasSubstr("takes submitted jobs"))));
+}
+
 TEST(MembershipTest, A04ARankClaimedTwiceNamesBothProcesses) {
   Membership membership = ThreeRanks();
   ASSERT_OK(membership.Join(Process(1, 1), kStart));

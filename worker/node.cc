@@ -9,11 +9,12 @@
 #include <utility>
 #include <vector>
 
-#include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/strip.h"
 #include "absl/time/clock.h"
 #include "base/logging.h"
 #include "base/mutex.h"
+#include "base/quoted.h"
 #include "base/status_macros.h"
 #include "collective/transport/grpc_transport.h"
 #include "worker/chief.h"
@@ -52,19 +53,34 @@ class GrpcConnector : public GroupConnector {
   const ClusterConfig cluster_;
 };
 
+// --bind HOST or HOST:PORT. Unlike an address in TF_CONFIG it may be a wildcard: nobody dials it.
+absl::StatusOr<HostPort> ParseBind(const std::string& bind, int own_port) {
+  for (const absl::string_view wildcard : {"0.0.0.0", "[::]"}) {
+    absl::string_view rest = bind;
+    if (!absl::ConsumePrefix(&rest, wildcard)) continue;
+    const std::string host(wildcard == "[::]" ? "::" : wildcard);
+    if (rest.empty()) return HostPort{host, own_port};
+    absl::StatusOr<HostPort> port = ParseHostPort(absl::StrCat("127.0.0.1", rest));
+    if (port.ok()) return HostPort{host, port->port};
+  }
+  if (absl::StatusOr<HostPort> both = ParseHostPort(bind); both.ok()) return both;
+  const absl::StatusOr<HostPort> host = ParseHostPort(absl::StrCat(bind, ":1"));
+  if (host.ok()) return HostPort{host->host, own_port};
+  return absl::InvalidArgumentError(absl::StrCat("--bind ", Quoted(bind), " is neither HOST nor HOST:PORT"));
+}
+
 absl::StatusOr<HostPort> ListenTarget(const NodeOptions& options) {
   HostPort own{"127.0.0.1", options.port};
   if (options.cluster.from_environment) {
     ASSIGN_OR_RETURN(own, ParseHostPort(options.cluster.addresses[options.cluster.rank]));
   }
-  if (options.bind.empty()) return own;
-  if (const absl::StatusOr<HostPort> both = ParseHostPort(options.bind); both.ok()) return both;
-  const absl::StatusOr<HostPort> host = ParseHostPort(absl::StrCat(options.bind, ":1"));
-  if (!host.ok()) {
-    return absl::InvalidArgumentError(
-        absl::StrCat("--bind ", options.bind, " is neither a host nor host:port: ", host.status().message()));
-  }
-  return HostPort{host->host, own.port};
+  return options.bind.empty() ? own : ParseBind(options.bind, own.port);
+}
+
+v1::Identity SelfIdentity(const NodeOptions& options, const std::string& address) {
+  v1::Identity self = MakeIdentity(options.cluster, address);
+  self.set_has_own_job(!options.accepts_jobs);
+  return self;
 }
 
 class NodeImpl : public Node {
@@ -73,7 +89,7 @@ class NodeImpl : public Node {
       : options_(options),
         body_(std::move(body)),
         address_(address),
-        self_(MakeIdentity(options.cluster, address)),
+        self_(SelfIdentity(options, address)),
         chief_address_(options.cluster.addresses[0]),
         connector_(&transport_service_, options.cluster) {}
 
@@ -138,8 +154,8 @@ void NodeImpl::MakeServices() {
     link_options.heartbeat_interval = options_.heartbeat_interval;
     link_options.heartbeat_timeout = options_.heartbeat_timeout;
     link_ = std::make_unique<ChiefLink>(link_options, self_, chief_address_);
-    forwarding_service_ =
-        std::make_unique<ForwardingTrainerService>(chief_address_, [this] { return DescribeOwnView(); });
+    forwarding_service_ = std::make_unique<ForwardingTrainerService>(
+        chief_address_, [this] { return link_->last_error(); }, [this] { return DescribeOwnView(); });
   }
   membership_service_ = std::make_unique<MembershipService>(self_, chief_address_, chief_.get());
 }

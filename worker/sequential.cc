@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "absl/strings/str_cat.h"
 #include "base/cpu.h"
 #include "base/hash.h"
 #include "base/path.h"
@@ -125,7 +126,8 @@ absl::Status Sequential::LoadCheckpoint(const std::string& directory) {
     ASSIGN_OR_RETURN(const LoadedCheckpoint newest,
                      CheckpointStore::LoadNewestOf(FilesOf(*strategy_), path, &skipped));
     for (const std::string& reason : skipped) {
-      if (strategy_->options().listener != nullptr) strategy_->options().listener->OnMessage(reason);
+      if (strategy_->options().listener != nullptr)
+        strategy_->options().listener->OnMessage(absl::StrCat("damaged checkpoint passed over: ", reason));
     }
     RETURN_IF_ERROR(RestoreParameters(newest, replica_.get()));
   }

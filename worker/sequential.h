@@ -70,7 +70,8 @@ class Sequential {
 
  private:
   absl::Status CheckCompiled() const;
-  absl::StatusOr<v1::JobSummary> EvaluateRows(std::shared_ptr<const Dataset> dataset, const v1::JobSpec& spec);
+  absl::StatusOr<v1::JobSummary> EvaluateRows(std::shared_ptr<const Dataset> dataset,
+                                              const v1::JobSpec& spec);
   absl::StatusOr<v1::JobSummary> PredictRows(std::shared_ptr<const Dataset> dataset, const v1::JobSpec& spec,
                                              const std::string& output);
 

@@ -59,6 +59,7 @@ absl::Status Trainer::MakeLoaders() {
                    PlanTraining(spec_, data_.train, replica_->loss(), position_.seed(), communicator_));
   ASSIGN_OR_RETURN(Sampler sampler, Sampler::Create(plan.sampler));
   steps_per_epoch_ = sampler.steps_per_epoch();
+  train_rows_ = plan.total_rows;
   int64_t most_rows = sampler.largest_share();
   ASSIGN_OR_RETURN(loader_, BatchLoader::Create(plan.dataset, std::move(sampler), plan.loader));
   loader_->Seek(position_.epoch(), position_.step_in_epoch());
@@ -68,6 +69,7 @@ absl::Status Trainer::MakeLoaders() {
     ASSIGN_OR_RETURN(Sampler pass_sampler, Sampler::Create(pass.sampler));
     most_rows = std::max(most_rows, pass_sampler.largest_share());
     const int64_t steps = pass_sampler.steps_per_epoch();
+    validation_rows_ = pass.total_rows;
     ASSIGN_OR_RETURN(std::unique_ptr<BatchLoader> loader,
                      BatchLoader::Create(pass.dataset, std::move(pass_sampler), pass.loader));
     evaluator_ = std::make_unique<Evaluator>(replica_, communicator_, std::move(loader), steps);
@@ -102,7 +104,8 @@ absl::Status Trainer::MakeCallbacks() {
 }
 
 void Trainer::AnnounceBegin() {
-  reporter_.Begin(communicator_->rank(), communicator_->world_size(), steps_per_epoch_, data_);
+  reporter_.Begin(communicator_->rank(), communicator_->world_size(), steps_per_epoch_, train_rows_,
+                  validation_rows_);
   const v1::Dataset::Shard shard = spec_.data().train().shard();
   if (communicator_->world_size() > 1 &&
       (shard == v1::Dataset::AUTO || shard == v1::Dataset::SHARD_UNSPECIFIED))

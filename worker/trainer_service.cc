@@ -87,10 +87,17 @@ grpc::Status ChiefTrainerService::DescribeCluster(grpc::ServerContext*, const v1
 }
 
 ForwardingTrainerService::ForwardingTrainerService(const std::string& chief_address,
+                                                   std::function<absl::Status()> chief_status,
                                                    std::function<v1::Cluster()> describe_own_view)
     : chief_address_(chief_address),
+      chief_status_(std::move(chief_status)),
       describe_own_view_(std::move(describe_own_view)),
       chief_(v1::Trainer::NewStub(MakeControlChannel(chief_address))) {}
+
+grpc::Status ForwardingTrainerService::ChiefUnreachable(absl::string_view detail) const {
+  return grpc::Status(grpc::StatusCode::UNAVAILABLE,
+                      absl::StrCat("rank 0 (", chief_address_, ") cannot be reached: ", detail));
+}
 
 template <typename Request, typename Response>
 grpc::Status ForwardingTrainerService::Forward(grpc::ServerContext* context,
@@ -98,12 +105,13 @@ grpc::Status ForwardingTrainerService::Forward(grpc::ServerContext* context,
                                                                                          const Request&,
                                                                                          Response*),
                                                const Request& request, Response* response) {
+  // Known at once: no need to wait for a call to find out.
+  if (const absl::Status chief = chief_status_(); !chief.ok()) return ChiefUnreachable(chief.message());
   grpc::ClientContext to_chief;
   to_chief.set_deadline(std::min(context->deadline(), absl::ToChronoTime(absl::Now() + kForwardDeadline)));
   const grpc::Status status = ((*chief_).*method)(&to_chief, request, response);
   if (status.error_code() != grpc::StatusCode::UNAVAILABLE) return status;
-  return grpc::Status(status.error_code(), absl::StrCat("rank 0 (", chief_address_,
-                                                        ") cannot be reached: ", status.error_message()));
+  return ChiefUnreachable(status.error_message());
 }
 
 grpc::Status ForwardingTrainerService::Submit(grpc::ServerContext* context, const v1::SubmitRequest* request,
@@ -139,6 +147,7 @@ grpc::Status ForwardingTrainerService::DescribeCluster(grpc::ServerContext* cont
 
 grpc::Status ForwardingTrainerService::Watch(grpc::ServerContext* context, const v1::WatchRequest* request,
                                              grpc::ServerWriter<v1::JobEvent>* writer) {
+  if (const absl::Status chief = chief_status_(); !chief.ok()) return ChiefUnreachable(chief.message());
   // Cancelled with the client's call: no watch of the chief outlives its watcher.
   const std::unique_ptr<grpc::ClientContext> to_chief = grpc::ClientContext::FromServerContext(*context);
   const std::unique_ptr<grpc::ClientReader<v1::JobEvent>> reader = chief_->Watch(to_chief.get(), *request);
@@ -148,7 +157,9 @@ grpc::Status ForwardingTrainerService::Watch(grpc::ServerContext* context, const
     to_chief->TryCancel();
     break;
   }
-  return reader->Finish();
+  const grpc::Status status = reader->Finish();
+  return status.error_code() == grpc::StatusCode::UNAVAILABLE ? ChiefUnreachable(status.error_message())
+                                                              : status;
 }
 
 }  // namespace lockstep

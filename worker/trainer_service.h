@@ -10,6 +10,8 @@
 #include <string>
 #include <vector>
 
+#include "absl/status/status.h"
+#include "absl/strings/string_view.h"
 #include "proto/trainer.grpc.pb.h"
 #include "worker/chief.h"
 #include "worker/job_table.h"
@@ -51,8 +53,10 @@ class ChiefTrainerService : public v1::Trainer::Service {
 // On every other rank.
 class ForwardingTrainerService : public v1::Trainer::Service {
  public:
-  // `describe_own_view` answers DescribeCluster while the chief cannot be reached.
-  ForwardingTrainerService(const std::string& chief_address, std::function<v1::Cluster()> describe_own_view);
+  // `chief_status` is OK while the chief is joined, else says why not. `describe_own_view` answers
+  // DescribeCluster meanwhile.
+  ForwardingTrainerService(const std::string& chief_address, std::function<absl::Status()> chief_status,
+                           std::function<v1::Cluster()> describe_own_view);
 
   grpc::Status Submit(grpc::ServerContext* context, const v1::SubmitRequest* request,
                       v1::SubmitResponse* response) override;
@@ -75,7 +79,11 @@ class ForwardingTrainerService : public v1::Trainer::Service {
                                                                  Response*),
                        const Request& request, Response* response);
 
+  // UNAVAILABLE naming the chief, and `detail` as the reason.
+  grpc::Status ChiefUnreachable(absl::string_view detail) const;
+
   const std::string chief_address_;
+  const std::function<absl::Status()> chief_status_;
   const std::function<v1::Cluster()> describe_own_view_;
   const std::unique_ptr<v1::Trainer::Stub> chief_;
 };
