@@ -24,7 +24,7 @@ allow collective 'base|collective|proto/collective'
 allow worker 'base|proto|data|model|collective|worker'
 
 grpc=$(grep -rlE '#include [<"]grpc' base data model collective worker --include='*.h' --include='*.cc' |
-  grep -vE '_test\.cc$|^collective/transport/grpc_|^worker/(.*_service|rpc_status|control_channel|grpc_prober|chief_link|node)\.' || true)
+  grep -vE '_test\.cc$|^collective/transport/grpc_|^worker/(.*_service|rpc_status|control_channel|grpc_lifetime|grpc_prober|chief_link|node)\.' || true)
 if [[ -n $grpc ]]; then
   echo "gRPC is included outside of transports, services and their clients:" >&2
   echo "$grpc" >&2

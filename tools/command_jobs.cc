@@ -45,6 +45,9 @@ absl::Status ShowJobs(const Flags& flags, TrainerClient* client) {
 absl::Status CancelJob(const Flags& flags, TrainerClient* client) {
   ASSIGN_OR_RETURN(const v1::Job job, client->Cancel(flags.job));
   Print(flags.json ? JobJson(job) + "\n" : JobText(job));
+  // A running one ends at its next step.
+  if (!flags.json && job.state() == v1::RUNNING)
+    Print("cancellation requested; `lockstep status` tells when it has ended\n");
   return absl::OkStatus();
 }
 

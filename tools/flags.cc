@@ -1,12 +1,27 @@
 #include "tools/flags.h"
 
+#include <string>
+
 #include "CLI/CLI.hpp"
+#include "absl/strings/numbers.h"
+#include "absl/strings/str_cat.h"
+#include "base/quoted.h"
 
 namespace lockstep {
 namespace {
 
 // Daemons on one machine share its processors: more than this is a slip of the finger.
 constexpr int kMostLocalWorkers = 256;
+
+// Longer waits are taken for a mistake: eleven days.
+constexpr double kMostSeconds = 1e6;
+
+// For CLI11: an empty string, or what is wrong.
+std::string CheckSeconds(const std::string& text) {
+  double seconds = 0;
+  if (absl::SimpleAtod(text, &seconds) && seconds > 0 && seconds <= kMostSeconds) return "";
+  return absl::StrCat(Quoted(text), " is not a number of seconds between 0 and ", kMostSeconds);
+}
 
 }  // namespace
 
@@ -19,7 +34,7 @@ void DeclareClusterFlags(CLI::App* command, ClusterFlags* flags) {
       ->add_option("--connect_timeout", flags->connect_timeout_seconds,
                    "how long to wait for the cluster to answer, and for a lost connection to come back")
       ->type_name("SECONDS")
-      ->check(CLI::PositiveNumber)
+      ->check(CheckSeconds)
       ->capture_default_str();
 }
 

@@ -201,6 +201,9 @@ absl::StatusOr<LoadedCheckpoint> CheckpointStore::LoadNewestOf(FileSystem* files
                                                                const std::string& directory,
                                                                std::vector<std::string>* skipped) {
   skipped->clear();
+  // DIRECTORY/best, or one step of another one: a checkpoint itself.
+  if (files->GetKind(absl::StrCat(directory, "/", kManifestFile)).ok())
+    return LoadedCheckpoint::Load(files, directory);
   ASSIGN_OR_RETURN(const std::vector<int64_t> steps, ListSteps(files, directory));
   if (steps.empty()) return absl::NotFoundError(absl::StrCat("there is no checkpoint in ", directory));
   for (const int64_t step : steps) {

@@ -49,7 +49,8 @@ class CheckpointStore {
   //   PERMISSION_DENIED, RESOURCE_EXHAUSTED: says nothing about the checkpoint: no older one is taken.
   absl::StatusOr<LoadedCheckpoint> LoadNewest(std::vector<std::string>* skipped) const;
 
-  // The same for a directory that this process only reads.
+  // The same for a directory that this process only reads. It may also be a checkpoint itself, such as
+  // DIRECTORY/best.
   static absl::StatusOr<LoadedCheckpoint> LoadNewestOf(FileSystem* files, const std::string& directory,
                                                        std::vector<std::string>* skipped);
 

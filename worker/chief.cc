@@ -45,6 +45,7 @@ void Chief::Stop(const std::string& why) {
   }
   jobs_->Close();
   if (job_thread_.joinable()) job_thread_.join();
+  jobs_->FailUnended(why);
   if (time_thread_.joinable()) time_thread_.join();
   if (probe_thread_.joinable()) probe_thread_.join();
   MutexLock lock(&mutex_);

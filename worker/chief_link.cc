@@ -109,6 +109,11 @@ absl::Status ChiefLink::last_error() const {
   return joined_ ? absl::OkStatus() : last_error_;
 }
 
+absl::Status ChiefLink::LostError() const {
+  MutexLock lock(&mutex_);
+  return joined_ || !ever_joined_ ? absl::OkStatus() : last_error_;
+}
+
 void ChiefLink::JoinForever() {
   const absl::Time report_at = absl::Now() + options_.join_timeout;
   bool reported = false;

@@ -43,6 +43,8 @@ class ChiefLink {
   bool joined() const;
   // Why the last attempt to join failed; OK while joined.
   absl::Status last_error() const;
+  // The same, but also OK before the first join, when the chief may well be there.
+  absl::Status LostError() const;
 
  private:
   class Stream;

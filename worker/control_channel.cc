@@ -4,6 +4,8 @@
 #include <grpcpp/security/credentials.h>
 #include <grpcpp/support/channel_arguments.h>
 
+#include "worker/grpc_lifetime.h"
+
 namespace lockstep {
 namespace {
 
@@ -13,6 +15,7 @@ constexpr int kMostMessageBytes = 64 << 20;
 }  // namespace
 
 std::shared_ptr<grpc::Channel> MakeControlChannel(const std::string& address) {
+  KeepGrpcInitialized();
   grpc::ChannelArguments arguments;
   arguments.SetInt(GRPC_ARG_ENABLE_HTTP_PROXY, 0);
   arguments.SetInt(GRPC_ARG_INITIAL_RECONNECT_BACKOFF_MS, 100);

@@ -31,7 +31,10 @@ void FitReporter::Begin(int rank, int world_size, int64_t steps_per_epoch, int64
   v1::FitBegin begin;
   begin.set_world_size(world_size);
   begin.set_global_batch(position_->global_batch());
-  for (const int64_t share : Shares(position_->global_batch(), world_size)) begin.add_shares(share);
+  // With files of their own, ranks have shares in proportion to their rows.
+  if (spec_.data().train().shard() != v1::Dataset::FILE) {
+    for (const int64_t share : Shares(position_->global_batch(), world_size)) begin.add_shares(share);
+  }
   begin.set_epochs(spec_.fit().epochs());
   begin.set_steps_per_epoch(steps_per_epoch);
   begin.set_train_rows(train_rows);

@@ -1,14 +1,17 @@
 #include "worker/fit_start.h"
 
+#include <algorithm>
 #include <memory>
 #include <optional>
 #include <random>
 #include <utility>
+#include <vector>
 
 #include "absl/strings/ascii.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "absl/strings/str_replace.h"
+#include "base/hash.h"
 #include "base/path.h"
 #include "base/status_macros.h"
 #include "worker/agreement.h"
@@ -27,6 +30,27 @@ std::string LayoutLine(const ParameterLayout& layout) {
 std::string RowsOf(const v1::Dataset& source, const std::shared_ptr<const Dataset>& dataset) {
   if (source.shard() == v1::Dataset::FILE) return "its own";
   return absl::StrCat(dataset != nullptr ? dataset->info().rows : 0);
+}
+
+// A hash of some rows, spread evenly: ranks that share rows out must read the same ones. Rows that cannot be
+// read are the affair of the rank that owns them.
+std::string SampleOf(const v1::Dataset& source, const std::shared_ptr<const Dataset>& dataset) {
+  if (source.shard() == v1::Dataset::FILE || dataset == nullptr) return "its own";
+  constexpr int64_t kMostRows = 16;
+  const DatasetInfo& info = dataset->info();
+  std::vector<float> features(info.feature_elements()), values(info.label_elements());
+  int32_t label = 0;
+  std::vector<uint64_t> hashes;
+  const int64_t count = std::min(kMostRows, info.rows);
+  for (int64_t i = 0; i < count; ++i) {
+    const int64_t row = count == 1 ? 0 : i * (info.rows - 1) / (count - 1);
+    if (!dataset->Read({row}, features.data(), {&label, values.data()}).ok()) continue;
+    hashes.push_back(Hash64(features.data(), features.size() * sizeof(float)));
+    hashes.push_back(info.label_kind == LabelKind::kClass
+                         ? static_cast<uint64_t>(label)
+                         : Hash64(values.data(), values.size() * sizeof(float)));
+  }
+  return HashToHex(Hash64(hashes.data(), hashes.size() * sizeof(uint64_t)));
 }
 
 std::string Braced(const google::protobuf::Message& message) {
@@ -84,16 +108,17 @@ absl::Status CheckPositionFits(const v1::CheckpointManifest& position, const v1:
 absl::Status AgreeOnFit(const v1::JobSpec& spec, const TrainingData& data, const Replica& replica,
                         Communicator* communicator) {
   const v1::Data& sources = spec.data();
-  return CheckFingerprints(
-      communicator,
-      {{"the model", LayoutLine(replica.network().layout())},
-       {"model, loss or optimizer", SpecHash(spec.model(), spec.compile())},
-       {"fit", Braced(spec.fit())},
-       {"communication_options", Braced(spec.communication_options())},
-       {"checkpoint", SavingRhythm(spec.checkpoint())},
-       {"rows of the training data", RowsOf(sources.train(), data.train)},
-       {"rows of the validation data",
-        RowsOf(sources.has_validation() ? sources.validation() : sources.train(), data.validation)}});
+  const v1::Dataset& validation = sources.has_validation() ? sources.validation() : sources.train();
+  return CheckFingerprints(communicator,
+                           {{"the model", LayoutLine(replica.network().layout())},
+                            {"model, loss or optimizer", SpecHash(spec.model(), spec.compile())},
+                            {"fit", Braced(spec.fit())},
+                            {"communication_options", Braced(spec.communication_options())},
+                            {"checkpoint", SavingRhythm(spec.checkpoint())},
+                            {"rows of the training data", RowsOf(sources.train(), data.train)},
+                            {"rows of the validation data", RowsOf(validation, data.validation)},
+                            {"content of the training data", SampleOf(sources.train(), data.train)},
+                            {"content of the validation data", SampleOf(validation, data.validation)}});
 }
 
 absl::StatusOr<v1::CheckpointManifest> StartFit(const v1::JobSpec& spec, const StartOptions& options,

@@ -112,6 +112,7 @@ absl::StatusOr<std::string> JobTable::Add(const v1::JobSpec& spec, const std::st
   MutexLock lock(&mutex_);
   if (const auto known = by_request_.find(request_id); !request_id.empty() && known != by_request_.end())
     return known->second;
+  if (closed_) return absl::UnavailableError("the daemon shuts down");
   if (queue_.size() >= kMostQueuedJobs) {
     return absl::ResourceExhaustedError(
         absl::StrCat(queue_.size(), " jobs are queued already; cancel some or wait"));
@@ -141,6 +142,12 @@ std::optional<std::string> JobTable::TakeNext() {
 void JobTable::Close() {
   MutexLock lock(&mutex_);
   closed_ = true;
+}
+
+void JobTable::FailUnended(const std::string& error) {
+  MutexLock lock(&mutex_);
+  queue_.clear();
+  for (auto& [id, entry] : entries_) SetStateLocked(&entry, v1::FAILED, error);
 }
 
 v1::JobSpec JobTable::Spec(const std::string& job_id) const {
@@ -259,7 +266,7 @@ absl::StatusOr<JobTable::Events> JobTable::WaitForEvents(const std::string& job_
   MutexLock lock(&mutex_);
   const auto has_news = [&]() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) {
     const Entry* entry = Find(job_id);
-    return closed_ || entry == nullptr || static_cast<int64_t>(entry->events.size()) > after_sequence ||
+    return entry == nullptr || static_cast<int64_t>(entry->events.size()) > after_sequence ||
            entry->progress_count > *progress_seen || IsEnded(entry->job.state());
   };
   mutex_.AwaitWithDeadline(Condition(&has_news), deadline);
@@ -276,7 +283,7 @@ absl::StatusOr<JobTable::Events> JobTable::WaitForEvents(const std::string& job_
     if (entry->progress.sequence() == static_cast<int64_t>(entry->events.size()))
       result.events.push_back(entry->progress);
   }
-  result.ended = closed_ || (all_sent && IsEnded(entry->job.state()));
+  result.ended = all_sent && IsEnded(entry->job.state());
   return result;
 }
 

@@ -27,12 +27,15 @@ class JobTable {
   static constexpr size_t kMostEndedJobs = 100;
 
   // Queues a job. The same non-empty `request_id` twice: the first job's id.
-  // RESOURCE_EXHAUSTED: too many jobs are queued already.
+  // RESOURCE_EXHAUSTED: too many jobs are queued already. UNAVAILABLE: closed.
   absl::StatusOr<std::string> Add(const v1::JobSpec& spec, const std::string& request_id);
 
   // Waits for a queued job and takes it, in the order of Add; empty once `Close` was called.
   std::optional<std::string> TakeNext();
+  // TakeNext ends, Add refuses.
   void Close();
+  // Every job that has not ended fails with `error`, so that its watchers hear of an end.
+  void FailUnended(const std::string& error);
 
   v1::JobSpec Spec(const std::string& job_id) const;
 

@@ -139,6 +139,19 @@ TEST(JobTableTest, CloseEndsAllWaits) {
   taker.join();
 }
 
+TEST(JobTableTest, TheDaemonsEndFailsWhatHasNotEnded) {
+  JobTable table;
+  ASSERT_OK_AND_ASSIGN(const std::string running, table.Add(v1::JobSpec(), ""));
+  ASSERT_OK_AND_ASSIGN(const std::string queued, table.Add(v1::JobSpec(), ""));
+  table.Finish(running, v1::SUCCEEDED, "", v1::JobSummary());
+  table.Close();
+  table.FailUnended("the daemon shuts down");
+  EXPECT_EQ(table.Get(running)->state(), v1::SUCCEEDED);
+  EXPECT_EQ(table.Get(queued)->error(), "the daemon shuts down");
+  EXPECT_THAT(table.Add(v1::JobSpec(), ""),
+              StatusIs(absl::StatusCode::kUnavailable, HasSubstr("shuts down")));
+}
+
 TEST(JobTableTest, OldEndedJobsAreForgottenRunningOnesAreNot) {
   JobTable table;
   ASSERT_OK_AND_ASSIGN(const std::string running, table.Add(v1::JobSpec(), ""));

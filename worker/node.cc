@@ -19,6 +19,7 @@
 #include "collective/transport/grpc_transport.h"
 #include "worker/chief.h"
 #include "worker/chief_link.h"
+#include "worker/grpc_lifetime.h"
 #include "worker/grpc_prober.h"
 #include "worker/host_port.h"
 #include "worker/identity.h"
@@ -155,7 +156,7 @@ void NodeImpl::MakeServices() {
     link_options.heartbeat_timeout = options_.heartbeat_timeout;
     link_ = std::make_unique<ChiefLink>(link_options, self_, chief_address_);
     forwarding_service_ = std::make_unique<ForwardingTrainerService>(
-        chief_address_, [this] { return link_->last_error(); }, [this] { return DescribeOwnView(); });
+        chief_address_, [this] { return link_->LostError(); }, [this] { return DescribeOwnView(); });
   }
   membership_service_ = std::make_unique<MembershipService>(self_, chief_address_, chief_.get());
 }
@@ -279,9 +280,10 @@ void NodeImpl::Stop(const std::string& why) {
     if (stopped_) return;
     stopped_ = true;
   }
-  // First the chief, which tells the others the end of a running job; then what runs it; then the server.
-  if (chief_service_ != nullptr) chief_service_->Stop();
+  // First the chief, which tells ranks and watchers the end of a running job; then what runs it; then the
+  // server.
   if (chief_ != nullptr) chief_->Stop(why);
+  if (chief_service_ != nullptr) chief_service_->Stop();
   if (link_ != nullptr) link_->Stop(why);
   runner_.reset();
   if (server_ != nullptr) server_->Shutdown(absl::ToChronoTime(absl::Now() + kServerGrace));
@@ -296,6 +298,7 @@ absl::StatusOr<std::unique_ptr<Node>> Node::Start(const NodeOptions& options, st
                    ResolveListenAddress(target, options.trust, absl::Now() + options.join_timeout));
   NodeOptions resolved = options;
   if (!options.cluster.from_environment) resolved.cluster.addresses = {address};
+  KeepGrpcInitialized();
   auto node = std::make_unique<NodeImpl>(resolved, std::move(body), address);
   RETURN_IF_ERROR(node->Listen());
   return node;

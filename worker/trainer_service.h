@@ -53,7 +53,7 @@ class ChiefTrainerService : public v1::Trainer::Service {
 // On every other rank.
 class ForwardingTrainerService : public v1::Trainer::Service {
  public:
-  // `chief_status` is OK while the chief is joined, else says why not. `describe_own_view` answers
+  // `chief_status` is OK unless the chief is known to be gone; then it says why. `describe_own_view` answers
   // DescribeCluster meanwhile.
   ForwardingTrainerService(const std::string& chief_address, std::function<absl::Status()> chief_status,
                            std::function<v1::Cluster()> describe_own_view);

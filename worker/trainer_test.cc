@@ -228,6 +228,16 @@ TEST(TrainerTest, A22RanksWithDifferentModelsAreRefusedBeforeTheFirstStep) {
   }
 }
 
+TEST(TrainerTest, RanksWithDifferentRowsOfTheSameNumberAreRefused) {
+  FitRun run = MakeRun(LineFit("sgd {}", "epochs: 1 batch_size: 3 seed: 1"), nullptr);
+  run.data = [](int rank) { return TrainingData{Line({1, 3, rank == 1 ? 6.0f : 5.0f}, {0, 1, 2}), nullptr}; };
+  for (const RankResult& result : FitInProcess(run, 3)) {
+    EXPECT_THAT(result.summary.status(),
+                StatusIs(absl::StatusCode::kFailedPrecondition,
+                         AllOf(HasSubstr("content of the training data differs"), HasSubstr("rank 1"))));
+  }
+}
+
 TEST(TrainerTest, A23WithoutASeedAllRanksStartFromTheChiefsWeights) {
   const FitRun run = ToyRun("epochs: 1 batch_size: 32");
   const std::vector<RankResult> results = FitInProcess(run, 3);
