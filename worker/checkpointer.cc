@@ -5,6 +5,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
+#include "base/file_utilities.h"
 #include "base/status_macros.h"
 #include "worker/output_path.h"
 #include "worker/replica_state.h"
@@ -26,10 +27,18 @@ absl::StatusOr<std::unique_ptr<Checkpointer>> Checkpointer::Create(const v1::Che
                                                                    FitListener* listener) {
   auto checkpointer = std::unique_ptr<Checkpointer>(new Checkpointer(spec, listener));
   if (spec.directory().empty() || rank != 0) return checkpointer;
-  ASSIGN_OR_RETURN(std::string directory,
+  ASSIGN_OR_RETURN(const std::string directory,
                    ResolveOutput(file_system, output_root, spec.directory(), "checkpoint.directory"));
-  absl::StatusOr<std::unique_ptr<CheckpointStore>> store = CheckpointStore::Open(
-      file_system, std::move(directory), spec.has_keep() ? spec.keep() : kKeepByDefault);
+  // Held while the job runs: a directory belongs to one live job, and opening it clears what a crash has left
+  // behind. Other file systems than the real one are those of tests.
+  if (file_system == FileSystem::Posix()) {
+    RETURN_IF_ERROR(CreateDirectories(file_system, directory));
+    absl::StatusOr<std::unique_ptr<FileLock>> lock = FileLock::Acquire(directory);
+    if (!lock.ok()) return InField("checkpoint.directory", lock.status());
+    checkpointer->lock_ = *std::move(lock);
+  }
+  absl::StatusOr<std::unique_ptr<CheckpointStore>> store =
+      CheckpointStore::Open(file_system, directory, spec.has_keep() ? spec.keep() : kKeepByDefault);
   if (!store.ok()) return InField("checkpoint.directory", store.status());
   checkpointer->store_ = *std::move(store);
   return checkpointer;

@@ -10,6 +10,7 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
+#include "base/file_lock.h"
 #include "base/file_system.h"
 #include "proto/checkpoint.pb.h"
 #include "proto/job.pb.h"
@@ -46,6 +47,7 @@ class Checkpointer {
 
   const v1::Checkpoint spec_;
   FitListener* const listener_;
+  std::unique_ptr<FileLock> lock_;          // of the directory
   std::unique_ptr<CheckpointStore> store_;  // null: nothing is saved here
 };
 

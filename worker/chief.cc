@@ -4,7 +4,7 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
-#include "absl/strings/str_format.h"
+#include "absl/strings/str_split.h"
 #include "absl/time/clock.h"
 #include "base/logging.h"
 #include "base/status_macros.h"
@@ -100,12 +100,14 @@ void Chief::RecordOutcome(const v1::JobOutcome& outcome) {
   running_->outcomes[outcome.rank()] = outcome;
   if (outcome.code() == 0) return;
   const int64_t step = jobs_->LastStep(running_->job_id);
-  if (outcome.has_lost_rank()) {
-    FailLocked(
-        absl::StrCat(outcome.message(), " (noticed by rank ", outcome.rank(), " after step ", step, ")"));
-  } else {
-    FailLocked(absl::StrCat(membership_.Name(outcome.rank()), ": ", outcome.message()));
-  }
+  // A timeout blames a rank too, but that one may itself be waiting: then the message stands as it is.
+  const bool lost =
+      outcome.has_lost_rank() && outcome.code() == static_cast<int>(absl::StatusCode::kUnavailable) &&
+      outcome.lost_rank() >= 0 && outcome.lost_rank() < static_cast<int>(membership_.members().size());
+  if (!lost) return FailLocked(absl::StrCat(membership_.Name(outcome.rank()), ": ", outcome.message()));
+  const std::vector<std::string> detail = absl::StrSplit(outcome.message(), absl::MaxSplits(" lost: ", 1));
+  FailLocked(absl::StrCat(membership_.Name(outcome.lost_rank()), " lost at step ", step + 1, ": ",
+                          detail.back(), ", noticed by rank ", outcome.rank()));
 }
 
 void Chief::FailLocked(const std::string& cause) {

@@ -3,6 +3,7 @@
 #include <grpcpp/channel.h>
 #include <grpcpp/client_context.h>
 
+#include <algorithm>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
@@ -26,8 +27,9 @@ constexpr absl::Duration kGoodbye = absl::Seconds(1);
 // One call of Join. Writes from several threads are serialised; one thread reads.
 class ChiefLink::Stream {
  public:
-  explicit Stream(const std::string& address)
-      : channel_(MakeControlChannel(address)),
+  // A frozen chief is for heartbeats to find, so the link's own patience is not shorter.
+  Stream(const std::string& address, absl::Duration heartbeat_timeout)
+      : channel_(MakeControlChannel(address, std::max(heartbeat_timeout, absl::Seconds(20)))),
         stub_(v1::Membership::NewStub(channel_)),
         call_(stub_->Join(&context_)) {}
 
@@ -137,7 +139,7 @@ absl::Status ChiefLink::JoinOnce() {
   // Asks first who is there: the answer, or why there is none, is what the user needs to know.
   ASSIGN_OR_RETURN(const v1::Identity chief, GrpcProber().Identify(chief_address_));
   RETURN_IF_ERROR(CheckCompatible(self_, chief));
-  auto stream = std::make_shared<Stream>(chief_address_);
+  auto stream = std::make_shared<Stream>(chief_address_, options_.heartbeat_timeout);
   {
     MutexLock lock(&mutex_);
     if (stopping_) return absl::CancelledError("the daemon shuts down");

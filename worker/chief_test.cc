@@ -178,6 +178,23 @@ TEST_F(ChiefTest, ALostRankFailsTheJobAndNamesRankAndStep) {
   EXPECT_EQ(job.error(), "rank 1 (w:2) lost at step 812: connection closed");
 }
 
+TEST_F(ChiefTest, ALossThatANeighbourNoticesFirstReadsLikeOneThatTheChiefNotices) {
+  Join();
+  const std::string id = Submit("works");
+  const v1::StartJob start = link_->Next().start();
+  v1::WorkerMessage message;
+  message.mutable_outcome()->set_job_id(id);
+  message.mutable_outcome()->set_generation(start.generation());
+  message.mutable_outcome()->set_rank(1);
+  message.mutable_outcome()->set_code(static_cast<int>(absl::StatusCode::kUnavailable));
+  message.mutable_outcome()->set_message("rank 0 (c:1) lost: Socket closed (all-reduce 3)");
+  message.mutable_outcome()->set_has_lost_rank(true);
+  message.mutable_outcome()->set_lost_rank(0);
+  chief_->OnMessage(Process(1), message);
+  EXPECT_THAT(AwaitEnd(id).error(), AllOf(HasSubstr("rank 0 (c:1) lost at step "),
+                                          HasSubstr(": Socket closed (all-reduce 3), noticed by rank 1")));
+}
+
 TEST_F(ChiefTest, ARankThatLeavesAfterItsSuccessDoesNotFailTheJob) {
   Join();
   const std::string id = Submit("quick");

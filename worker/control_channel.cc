@@ -14,7 +14,7 @@ constexpr int kMostMessageBytes = 64 << 20;
 
 }  // namespace
 
-std::shared_ptr<grpc::Channel> MakeControlChannel(const std::string& address) {
+std::shared_ptr<grpc::Channel> MakeControlChannel(const std::string& address, absl::Duration patience) {
   KeepGrpcInitialized();
   grpc::ChannelArguments arguments;
   arguments.SetInt(GRPC_ARG_ENABLE_HTTP_PROXY, 0);
@@ -26,9 +26,9 @@ std::shared_ptr<grpc::Channel> MakeControlChannel(const std::string& address) {
   // Channels of one process share connections by default; a peer that came back must not inherit a broken
   // one.
   arguments.SetInt(GRPC_ARG_USE_LOCAL_SUBCHANNEL_POOL, 1);
-  // A link that dies silently ends a call within half a minute. Daemons accept any ping interval.
+  // Daemons accept any ping interval.
   arguments.SetInt(GRPC_ARG_KEEPALIVE_TIME_MS, 10000);
-  arguments.SetInt(GRPC_ARG_KEEPALIVE_TIMEOUT_MS, 20000);
+  arguments.SetInt(GRPC_ARG_KEEPALIVE_TIMEOUT_MS, static_cast<int>(absl::ToInt64Milliseconds(patience)));
   arguments.SetMaxReceiveMessageSize(kMostMessageBytes);
   arguments.SetMaxSendMessageSize(kMostMessageBytes);
   return grpc::CreateCustomChannel(address, grpc::InsecureChannelCredentials(), arguments);

@@ -5,6 +5,8 @@
 #include <memory>
 #include <string>
 
+#include "absl/time/time.h"
+
 namespace grpc {
 class Channel;
 }  // namespace grpc
@@ -13,7 +15,9 @@ namespace lockstep {
 
 // Connects when first used, again and again at intervals of at most a second. Proxies in the environment are
 // ignored: peers are reached directly or not at all.
-std::shared_ptr<grpc::Channel> MakeControlChannel(const std::string& address);
+// A link that does not answer for `patience` is given up.
+std::shared_ptr<grpc::Channel> MakeControlChannel(const std::string& address,
+                                                  absl::Duration patience = absl::Seconds(20));
 
 }  // namespace lockstep
 

@@ -17,6 +17,7 @@ constexpr int64_t kMostEpochs = 1'000'000'000;
 constexpr int64_t kMostRows = 1'000'000'000;
 constexpr int64_t kMostThreads = 1024;
 constexpr int64_t kMostPrefetch = 1024;
+constexpr size_t kMostNameBytes = 200;
 
 absl::Status Invalid(absl::string_view field, absl::string_view problem) {
   return absl::InvalidArgumentError(absl::StrCat(field, " ", problem));
@@ -145,6 +146,9 @@ absl::Status CheckCallbacks(const v1::JobSpec& spec, const CompiledModel& compil
 
 absl::Status CheckJob(const v1::JobSpec& spec) {
   RETURN_IF_ERROR(CheckWellFormed(spec));
+  if (spec.name().size() > kMostNameBytes)
+    return Invalid(
+        "name", absl::StrCat("has ", spec.name().size(), " bytes, at most ", kMostNameBytes, " are allowed"));
   if (!spec.has_model()) return Invalid("model", "is required");
   if (!spec.has_compile()) return Invalid("compile", "is required");
   if (!spec.has_data()) return Invalid("data", "is required");

@@ -136,7 +136,10 @@ int RunOwnJob(Node* node, const v1::JobSpec& spec, const sigset_t& signals) {
   }
   runner.join();
   if (!job.ok()) return Refuse(job.status(), kNoCluster);
-  if (job->state() != v1::SUCCEEDED) return Refuse(absl::AbortedError(job->error()), kJobFailed);
+  if (job->state() != v1::SUCCEEDED) {
+    return Refuse(absl::AbortedError(job->error().empty() ? "the job did not end" : job->error()),
+                  kJobFailed);
+  }
   LOG(INFO) << "the job succeeded";
   return kStopped;
 }

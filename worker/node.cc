@@ -6,6 +6,7 @@
 #include <grpcpp/server.h>
 #include <grpcpp/server_builder.h>
 
+#include <algorithm>
 #include <utility>
 #include <vector>
 
@@ -84,6 +85,13 @@ v1::Identity SelfIdentity(const NodeOptions& options, const std::string& address
   return self;
 }
 
+GrpcTransportOptions TransportOptions(const NodeOptions& options) {
+  GrpcTransportOptions transport;
+  // A frozen rank is for heartbeats to find.
+  transport.keepalive_timeout = std::max(transport.keepalive_timeout, options.heartbeat_timeout);
+  return transport;
+}
+
 class NodeImpl : public Node {
  public:
   NodeImpl(const NodeOptions& options, std::unique_ptr<JobBody> body, const std::string& address)
@@ -92,6 +100,7 @@ class NodeImpl : public Node {
         address_(address),
         self_(SelfIdentity(options, address)),
         chief_address_(options.cluster.addresses[0]),
+        transport_service_(TransportOptions(options)),
         connector_(&transport_service_, options.cluster) {}
 
   ~NodeImpl() override { Stop("the daemon shuts down"); }

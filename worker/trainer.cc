@@ -112,8 +112,9 @@ void Trainer::AnnounceBegin() {
     reporter_.Message(
         "shard AUTO: rows, not files, are shared out: each rank takes its slice of every batch");
   if (Done()) {
-    reporter_.Message(absl::StrFormat("nothing to do: the checkpoint of step %d has all %d epochs",
-                                      replica_->step(), spec_.fit().epochs()));
+    reporter_.Message(absl::StrFormat("nothing to do: the checkpoint of step %d %s %d epochs",
+                                      replica_->step(), stop_ ? "was stopped early after" : "has all",
+                                      position_.epoch()));
   }
 }
 

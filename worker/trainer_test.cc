@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
+#include "base/file_lock.h"
 #include "base/status_matchers.h"
 #include "data/array_dataset.h"
 #include "data/open_dataset.h"
@@ -425,6 +426,14 @@ TEST_F(ResumeTest, ACheckpointOfAnotherModelIsRefusedWithBothShapes) {
   EXPECT_THAT(
       FitInProcess(wider, 1)[0].summary.status(),
       StatusIs(absl::StatusCode::kFailedPrecondition, AllOf(HasSubstr("[1, 1]"), HasSubstr("[2, 1]"))));
+}
+
+TEST_F(ResumeTest, ADirectoryBelongsToOneLiveJob) {
+  ASSERT_OK(FitInProcess(Probe("sgd {}", 1), 1)[0].summary);
+  ASSERT_OK_AND_ASSIGN(const auto lock, FileLock::Acquire(output_root_ + "/checkpoints"));
+  EXPECT_THAT(FitInProcess(Probe("sgd {}", 2), 1)[0].summary.status(),
+              StatusIs(absl::StatusCode::kFailedPrecondition,
+                       AllOf(HasSubstr("checkpoint.directory"), HasSubstr("held by another"))));
 }
 
 TEST_F(ResumeTest, NeverRefusesADirectoryWithCheckpointsAndRequiredOneWithout) {
