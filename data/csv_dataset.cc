@@ -24,6 +24,9 @@ std::string QuotedList(const std::vector<std::string>& names) {
   return absl::StrJoin(names, ", ", [](std::string* out, const std::string& name) { *out += Quoted(name); });
 }
 
+// "0x10" is a text to people who write tables; Abseil reads it as 16.
+bool IsHexadecimal(absl::string_view cell) { return cell.find_first_of("xX") != absl::string_view::npos; }
+
 bool IsMissing(absl::string_view cell) {
   return cell.empty() || absl::EqualsIgnoreCase(cell, "NA") || absl::EqualsIgnoreCase(cell, "N/A");
 }
@@ -172,7 +175,7 @@ absl::Status CsvLoader::AddFeature(const CsvRecord& record, size_t column) {
     if (!options_.missing_value)
       return BadCell(record, column, "is missing; set missing_value or drop the row");
     value = *options_.missing_value;
-  } else if (!absl::SimpleAtof(cell, &value)) {
+  } else if (IsHexadecimal(cell) || !absl::SimpleAtof(cell, &value)) {
     return BadCell(record, column, "is not a number; if the column is not a feature, list those that are");
   }
   features_.push_back(value);
@@ -183,7 +186,8 @@ absl::Status CsvLoader::AddLabel(const CsvRecord& record) {
   const absl::string_view cell = record.field(label_column_);
   double value = 0;
   if (IsMissing(cell)) return BadCell(record, label_column_, "is a missing label; drop the row");
-  if (!absl::SimpleAtod(cell, &value)) return BadCell(record, label_column_, "is not a number");
+  if (IsHexadecimal(cell) || !absl::SimpleAtod(cell, &value))
+    return BadCell(record, label_column_, "is not a number");
   labels_.push_back(value);
   return absl::OkStatus();
 }

@@ -57,6 +57,13 @@ TEST(CsvTest, A39MissingCellsAreReplacedIfTheJobSaysSo) {
   EXPECT_THAT(ReadAll(*dataset).features, ElementsAre(1017.1f, -1, -1, 1020.5f));
 }
 
+TEST(CsvTest, HexadecimalIsNotANumber) {
+  EXPECT_THAT(Open("a,y\n0x10,1\n", Columns({}, "y")),
+              StatusIs(kInvalid, AllOf(HasSubstr("line 2 column \"a\""), HasSubstr("is not a number"))));
+  EXPECT_THAT(Open("a,y\n1,0X1\n", Columns({}, "y")),
+              StatusIs(kInvalid, AllOf(HasSubstr("line 2 column \"y\""), HasSubstr("is not a number"))));
+}
+
 TEST(CsvTest, AMissingLabelIsNeverReplaced) {
   CsvOptions options = Columns({}, "y");
   options.missing_value = 0.0f;
