@@ -196,6 +196,8 @@ TEST_F(FrozenRankTest, AFrozenChiefIsMissedByItsWorkersAndFoundAgain) {
   }
   cluster_.daemon(0).Signal(SIGCONT);
   AwaitFailure(id, kNoticed);
+  EXPECT_THAT(cluster_.client().GetJob(id)->error(),
+              HasSubstr(absl::StrCat(cluster_.Name(0), " stood still for")));
   ExpectNextJobSucceeds();
 }
 

@@ -63,8 +63,8 @@ std::string Verdict(const v1::JobSummary& summary) {
   }
   if (network >= kBottleneckShare) {
     return absl::StrFormat(
-        "Communication is the bottleneck: every rank waited %d %% of the time or more for gradients. A "
-        "larger batch per rank or a faster network helps; more ranks do not.",
+        "Communication limits scaling: every rank waited %d %% of the time or more for gradients. A "
+        "larger batch per rank or a faster network helps; more ranks help less.",
         Percent(network));
   }
   if (uneven >= kBottleneckShare) {

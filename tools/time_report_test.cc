@@ -46,13 +46,13 @@ TEST(VerdictTest, NamesTheRankThatWaitsForInput) {
 
 TEST(VerdictTest, TellsCommunicationFromWaitingForASlowRank) {
   EXPECT_THAT(Verdict(MakeSummary({{0, 6, 4}, {0, 7, 3}})),
-              StartsWith("Communication is the bottleneck: every rank waited 30 %"));
+              StartsWith("Communication limits scaling: every rank waited 30 %"));
   EXPECT_THAT(Verdict(MakeSummary({{0, 6, 4}, {0, 9.5, 0.5}})),
               StartsWith("Rank 1 (node:5300) is the slowest: rank 0 waited 40 %"));
 }
 
 TEST(VerdictTest, InputWinsOverCommunicationOnlyIfItCostsMore) {
-  EXPECT_THAT(Verdict(MakeSummary({{2, 5, 3}})), HasSubstr("Communication is the bottleneck"));
+  EXPECT_THAT(Verdict(MakeSummary({{2, 5, 3}})), HasSubstr("Communication limits scaling"));
   EXPECT_THAT(Verdict(MakeSummary({{3, 5, 2}})), HasSubstr("Input is the bottleneck"));
 }
 

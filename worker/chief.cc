@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_format.h"
 #include "absl/strings/str_split.h"
 #include "absl/time/clock.h"
 #include "base/logging.h"
@@ -100,6 +101,8 @@ void Chief::RecordOutcome(const v1::JobOutcome& outcome) {
   running_->outcomes[outcome.rank()] = outcome;
   if (outcome.code() == 0) return;
   const int64_t step = jobs_->LastStep(running_->job_id);
+  if (const std::string suspension = OwnSuspension(absl::Now()); !suspension.empty())
+    return FailLocked(suspension);
   // A timeout blames a rank too, but that one may itself be waiting: then the message stands as it is.
   const bool lost =
       outcome.has_lost_rank() && outcome.code() == static_cast<int>(absl::StatusCode::kUnavailable) &&
@@ -114,12 +117,22 @@ void Chief::FailLocked(const std::string& cause) {
   if (running_.has_value() && !running_->failure.has_value()) running_->failure = cause;
 }
 
+std::string Chief::OwnSuspension(absl::Time now) const {
+  const absl::Duration pause = now - last_tick_;
+  if (pause < options_.heartbeat_timeout) return "";
+  return absl::StrFormat(
+      "%s stood still for %s (suspended, or starved of processor time); the other ranks have given it up",
+      membership_.Name(0), absl::FormatDuration(absl::Trunc(pause, absl::Milliseconds(1))));
+}
+
 void Chief::MemberLostLocked(int rank, const std::string& why) {
   LOG(INFO) << membership_.Name(rank) << " is no longer there: " << why;
   links_.erase(rank);
   if (!running_.has_value()) return;
   const auto outcome = running_->outcomes.find(rank);
   if (outcome != running_->outcomes.end()) return;  // it had done its part
+  if (const std::string suspension = OwnSuspension(absl::Now()); !suspension.empty())
+    return FailLocked(suspension);
   FailLocked(absl::StrCat(membership_.Name(rank), " lost at step ", jobs_->LastStep(running_->job_id) + 1,
                           ": ", why));
 }
@@ -235,7 +248,8 @@ void Chief::KeepTime() {
         link->second->Close(absl::UnavailableError(lost.why));
       MemberLostLocked(lost.rank, lost.why);
     }
-    mutex_.AwaitWithDeadline(Condition(&stopping_), absl::Now() + options_.heartbeat_interval);
+    last_tick_ = absl::Now();
+    mutex_.AwaitWithDeadline(Condition(&stopping_), last_tick_ + options_.heartbeat_interval);
   }
 }
 

@@ -90,6 +90,10 @@ class Chief {
   void MemberLostLocked(int rank, const std::string& why) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   bool AllReported() const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
 
+  // The cause if this process itself has stood still for so long that the others have given it up; else
+  // empty.
+  std::string OwnSuspension(absl::Time now) const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+
   void KeepTime();
   void ProbeMissing();
 
@@ -102,6 +106,7 @@ class Chief {
   Membership membership_ ABSL_GUARDED_BY(mutex_);
   std::map<int, std::shared_ptr<MemberLink>> links_ ABSL_GUARDED_BY(mutex_);
   std::optional<Running> running_ ABSL_GUARDED_BY(mutex_);
+  absl::Time last_tick_ ABSL_GUARDED_BY(mutex_) = absl::InfiniteFuture();  // of KeepTime
   std::string stop_reason_ ABSL_GUARDED_BY(mutex_);
   bool stopping_ ABSL_GUARDED_BY(mutex_) = false;
 
