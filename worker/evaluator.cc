@@ -3,7 +3,7 @@
 #include <utility>
 
 #include "base/status_macros.h"
-#include "worker/train_step.h"
+#include "worker/batch_totals.h"
 
 namespace lockstep {
 
@@ -18,7 +18,7 @@ absl::StatusOr<StepTotals> Evaluator::Run() {
     ASSIGN_OR_RETURN(const float* outputs,
                      replica_->network().Forward(replica_->parameters(), batch->features.data(), batch->rows,
                                                  PassContext()));
-    AccumulateRows(*replica_, *batch, outputs, nullptr, &totals);
+    AddBatch(*replica_, *batch, outputs, nullptr, &totals);
   }
   RETURN_IF_ERROR(communicator_->AllReduce({totals.all(), {}}));
   return totals;

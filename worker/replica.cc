@@ -3,6 +3,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <cmath>
 #include <utility>
 
 #include "absl/strings/str_format.h"
@@ -63,6 +64,14 @@ std::vector<std::string> Replica::MetricNames() const {
 void Replica::Update(double learning_rate) {
   ++step_;
   optimizer().Apply(step_, learning_rate, gradients(), parameters(), slot_spans_);
+}
+
+std::string Replica::NonFiniteGradient() const {
+  for (const Parameter& parameter : network().layout().parameters()) {
+    for (const float value : gradients().subspan(parameter.offset, parameter.size))
+      if (!std::isfinite(value)) return parameter.name;
+  }
+  return "";
 }
 
 uint64_t Replica::ParameterHash() const {

@@ -56,6 +56,9 @@ class Replica {
   // One update from finished gradients; counts it.
   void Update(double learning_rate);
 
+  // The first parameter whose gradient has a value that is not finite, for messages; empty if there is none.
+  std::string NonFiniteGradient() const;
+
   // Of the bits of parameters and slots.
   uint64_t Hash() const;
   // Of the bits of the parameters alone.

@@ -7,16 +7,10 @@
 #include "absl/strings/str_format.h"
 #include "absl/time/clock.h"
 #include "base/status_macros.h"
+#include "worker/batch_totals.h"
 
 namespace lockstep {
 namespace {
-
-Labels LabelsOf(const Batch& batch) {
-  Labels labels;
-  if (batch.classes.size() > 0) labels.classes = batch.classes.data();
-  if (batch.values.size() > 0) labels.values = batch.values.data();
-  return labels;
-}
 
 // Which ranks a non-finite loss came from, as far as the sums tell.
 std::string Culprits(StepTotals* totals, int world_size) {
@@ -24,26 +18,7 @@ std::string Culprits(StepTotals* totals, int world_size) {
   return absl::StrFormat("%.0f of %d ranks", totals->non_finite_ranks(), world_size);
 }
 
-std::string FirstNonFinite(const Replica& replica) {
-  for (const Parameter& parameter : replica.network().layout().parameters()) {
-    for (const float value : replica.gradients().subspan(parameter.offset, parameter.size))
-      if (!std::isfinite(value)) return parameter.name;
-  }
-  return "the sum of all";
-}
-
 }  // namespace
-
-void AccumulateRows(const Replica& replica, const Batch& batch, const float* outputs, float* output_gradient,
-                    StepTotals* totals) {
-  const Labels labels = LabelsOf(batch);
-  totals->weight() += static_cast<double>(batch.rows);
-  totals->loss_sum() += replica.loss().SumAndGradient(outputs, labels, batch.rows, output_gradient);
-  for (size_t i = 0; i < replica.metrics().size(); ++i) {
-    replica.metrics()[i]->Accumulate(outputs, labels, batch.rows, &totals->numerator(i),
-                                     &totals->denominator(i));
-  }
-}
 
 absl::StatusOr<std::unique_ptr<TrainStep>> TrainStep::Create(Replica* replica, Communicator* communicator,
                                                              const TrainStepOptions& options) {
@@ -66,7 +41,9 @@ absl::StatusOr<const StepTotals*> TrainStep::Run(const Batch& batch, absl::Durat
   totals_.input_seconds() = absl::ToDoubleSeconds(input_wait);
   const absl::Time begin = absl::Now();
   RETURN_IF_ERROR(Forward(batch));
-  RETURN_IF_ERROR(Backward(begin));
+  // Buckets may be under way when backward fails: the gradients are the communicator's until it has let go of
+  // them.
+  if (const absl::Status backward = Backward(begin); !backward.ok()) communicator_->Abort(backward);
   RETURN_IF_ERROR(communicator_->WaitAll());
   RETURN_IF_ERROR(Commit(learning_rate_scale));
   return &totals_;
@@ -83,7 +60,7 @@ absl::Status TrainStep::Forward(const Batch& batch) {
       replica_->network().Forward(replica_->parameters(), batch.features.data(), batch.rows, context));
   const size_t outputs_size = batch.rows * NumElements(replica_->network().output_shape());
   if (output_gradient_.size() < outputs_size) output_gradient_ = AlignedBuffer<float>(outputs_size);
-  AccumulateRows(*replica_, batch, outputs, output_gradient_.data(), &totals_);
+  AddBatch(*replica_, batch, outputs, output_gradient_.data(), &totals_);
   if (!std::isfinite(totals_.loss_sum())) {
     totals_.non_finite_ranks() = 1;
     totals_.non_finite_rank_sum() = communicator_->rank();
@@ -114,7 +91,7 @@ absl::Status TrainStep::Commit(double learning_rate_scale) {
         absl::StrFormat("the gradient of %s is not finite at step %d; the step is not applied. A smaller "
                         "learning rate or clipping "
                         "may help",
-                        FirstNonFinite(*replica_), step));
+                        replica_->NonFiniteGradient(), step));
   }
   grad_norm_ = summary.norm;
   replica_->Update(replica_->optimizer().LearningRateAt(replica_->step()) * learning_rate_scale);

@@ -61,10 +61,6 @@ class TrainStep {
   double grad_norm_ = 0;
 };
 
-// Adds the rows' loss, weight and metrics to `totals`; `output_gradient` may be null.
-void AccumulateRows(const Replica& replica, const Batch& batch, const float* outputs, float* output_gradient,
-                    StepTotals* totals);
-
 }  // namespace lockstep
 
 #endif  // LOCKSTEP_WORKER_TRAIN_STEP_H_
