@@ -146,6 +146,7 @@ TEST(FormationTest, A06ARankThatNeverStartsFailsTheJobByNameAndCause) {
                                  HasSubstr("connection refused"), HasSubstr("--join_timeout")));
   // The daemon lives, and takes the next job.
   cluster->Launch(1);
+  ASSERT_OK(cluster->client().AwaitComplete());
   ASSERT_OK_AND_ASSIGN(const v1::Job second, cluster->client().Run(ToyJob()));
   EXPECT_EQ(second.state(), v1::SUCCEEDED) << second.error();
 }
