@@ -47,6 +47,15 @@ struct ChiefOptions {
   absl::Duration wind_down = absl::Seconds(15);
 };
 
+// The job under way, as far as the verdict needs it.
+struct RunningJob {
+  std::string job_id;
+  int64_t generation = 1;
+  std::map<int, v1::JobOutcome> outcomes;  // by rank
+  std::optional<std::string> failure;      // the root cause
+  v1::JobSummary summary;                  // rank 0's
+};
+
 class Chief {
  public:
   // Nothing is owned.
@@ -70,15 +79,6 @@ class Chief {
   v1::Cluster Describe(const std::vector<std::string>& names) const;
 
  private:
-  // The job under way, as far as the verdict needs it.
-  struct Running {
-    std::string job_id;
-    int64_t generation = 1;
-    std::map<int, v1::JobOutcome> outcomes;  // by rank
-    std::optional<std::string> failure;      // the root cause
-    v1::JobSummary summary;                  // rank 0's
-  };
-
   void RunJobs();
   void RunJob(const std::string& job_id);
   absl::Status AwaitMembers(const std::string& job_id) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
@@ -105,7 +105,7 @@ class Chief {
   mutable Mutex mutex_;
   Membership membership_ ABSL_GUARDED_BY(mutex_);
   std::map<int, std::shared_ptr<MemberLink>> links_ ABSL_GUARDED_BY(mutex_);
-  std::optional<Running> running_ ABSL_GUARDED_BY(mutex_);
+  std::optional<RunningJob> running_ ABSL_GUARDED_BY(mutex_);
   absl::Time last_tick_ ABSL_GUARDED_BY(mutex_) = absl::InfiniteFuture();  // of KeepTime
   std::string stop_reason_ ABSL_GUARDED_BY(mutex_);
   bool stopping_ ABSL_GUARDED_BY(mutex_) = false;

@@ -93,12 +93,12 @@ class JobTable::Listener : public FitListener {
 };
 
 JobTable::Entry* JobTable::Find(const std::string& job_id) {
-  return const_cast<Entry*>(std::as_const(*this).Find(job_id));
+  const auto entry = entries_.find(job_id.empty() && !order_.empty() ? order_.back() : job_id);
+  return entry == entries_.end() ? nullptr : &entry->second;
 }
 
 const JobTable::Entry* JobTable::Find(const std::string& job_id) const {
-  if (job_id.empty()) return order_.empty() ? nullptr : &entries_.at(order_.back());
-  const auto entry = entries_.find(job_id);
+  const auto entry = entries_.find(job_id.empty() && !order_.empty() ? order_.back() : job_id);
   return entry == entries_.end() ? nullptr : &entry->second;
 }
 

@@ -20,9 +20,9 @@ constexpr char kAddress[] = "in this process";
 // an abort that has the lock knows that nobody is using a buffer.
 class Hub {
  public:
-  explicit Hub(int world_size) : ranks_(world_size) {}
+  explicit Hub(int world_size) : world_size_(world_size), ranks_(world_size) {}
 
-  int world_size() const { return static_cast<int>(ranks_.size()); }
+  int world_size() const { return world_size_; }
 
   void Send(int from, int to, uint64_t tag, const SendParts& parts, Completion* completion) {
     MutexLock lock(&mutex_);
@@ -153,6 +153,7 @@ class Hub {
     }
   }
 
+  const int world_size_;
   mutable Mutex mutex_;
   std::vector<Rank> ranks_ ABSL_GUARDED_BY(mutex_);
   std::map<Key, PendingSend> sends_ ABSL_GUARDED_BY(mutex_);
