@@ -98,11 +98,13 @@ class GrpcGroup : public Transport {
   void OnFrameLocked(Peer* peer, GrpcStream* stream, const ParsedFrame& frame, FramePayload payload);
   void OnFarewellLocked(Peer* peer, GrpcStream* stream, const absl::Status& cause);
   void OnBrokenLocked(Peer* peer, const absl::Status& cause);
-  void ConsumeLocked(Peer* peer, uint64_t tag);
+  // Lets go of the lock while it consumes. The lock is the service's, which the analysis cannot follow.
+  void ConsumeLocked(Peer* peer, uint64_t tag) ABSL_NO_THREAD_SAFETY_ANALYSIS;
   void ReadOnLocked(Peer* peer);
   // Starts what is due on the stream: hello, data, farewell, or the end of the call.
   void ProgressLocked(GrpcStream* stream);
-  void WriteDataLocked(Peer* peer);
+  // Lets go of the lock while it writes.
+  void WriteDataLocked(Peer* peer) ABSL_NO_THREAD_SAFETY_ANALYSIS;
   void ReleaseOutboxLocked(Peer* peer);
   absl::Status LeftStatus(const Peer& peer) const;
 
