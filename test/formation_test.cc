@@ -36,8 +36,8 @@ class DaemonTest : public ::testing::Test {
   }
 
   // The one line of a daemon that refuses to start.
-  std::string Refusal(const std::string& tf_config) {
-    const std::unique_ptr<Daemon> daemon = Start(tf_config);
+  std::string Refusal(const std::string& tf_config, const std::vector<std::string>& flags = {}) {
+    const std::unique_ptr<Daemon> daemon = Start(tf_config, flags);
     EXPECT_EQ(daemon->AwaitEnd(kRefusal), "exit code 2") << tf_config;
     const std::vector<std::string> lines = daemon->LogLines();
     EXPECT_EQ(lines.size(), 1u) << daemon->Log();
@@ -81,6 +81,17 @@ TEST_F(DaemonTest, A05AddressesThatAreNoneAreRefusedBeforeAPortIsBound) {
 
 TEST_F(DaemonTest, AnAddressThatIsNotLoopbackNeedsTheWordOfTheUser) {
   EXPECT_THAT(Refusal(WorkerTfConfig({"192.0.2.1:5301"}, 0)), HasSubstr("--insecure_network"));
+}
+
+TEST_F(DaemonTest, FlagsThatCannotWorkAreRefusedInOneLine) {
+  EXPECT_THAT(Refusal("", {"--join_timeout", "nan"}), HasSubstr("--join_timeout"));
+  EXPECT_THAT(Refusal("", {"--join_timeout", "1e300"}), HasSubstr("--join_timeout"));
+  EXPECT_THAT(Refusal("", {"--heartbeat_interval", "20"}),
+              AllOf(HasSubstr("--heartbeat_timeout"), HasSubstr("--heartbeat_interval")));
+  EXPECT_THAT(Refusal("", {"--job", ""}), HasSubstr("--job"));
+  EXPECT_THAT(Refusal("", {"--data_root", "/nonexistent"}), HasSubstr("/nonexistent"));
+  EXPECT_THAT(Refusal(WorkerTfConfig(ChooseAddresses(1), 0), {"--bind", "a:b:c"}), HasSubstr("--bind"));
+  EXPECT_THAT(Refusal("", {"--nonsense"}), HasSubstr("--nonsense"));
 }
 
 std::vector<std::string> Tasks(const v1::Cluster& cluster) {

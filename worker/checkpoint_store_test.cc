@@ -182,6 +182,11 @@ TEST(CheckpointStoreTest, TheBestOneStandsApart) {
   ASSERT_OK_AND_ASSIGN(const LoadedCheckpoint best, store->LoadBest());
   Trained(2).ExpectEqual(best);
   EXPECT_THAT(Names(&files), ElementsAre("best", "latest", StepDirectory(4)));
+  // The directory of the best one is a checkpoint itself.
+  std::vector<std::string> skipped;
+  ASSERT_OK_AND_ASSIGN(const LoadedCheckpoint same,
+                       CheckpointStore::LoadNewestOf(&files, absl::StrCat(kDirectory, "/best"), &skipped));
+  Trained(2).ExpectEqual(same);
 }
 
 TEST(CheckpointStoreTest, ForeignFilesAreLeftAlone) {
