@@ -1,13 +1,12 @@
 #include "data/batch_loader.h"
 
-#include <unistd.h>
-
 #include <algorithm>
 #include <chrono>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
 #include "base/logging.h"
+#include "base/physical_memory.h"
 #include "base/status_macros.h"
 
 namespace lockstep {
@@ -30,8 +29,7 @@ absl::Status CheckMemory(const DatasetInfo& info, int64_t batch_rows, int slots)
   const double row_bytes =
       sizeof(float) * static_cast<double>(info.feature_elements() + info.label_elements());
   const double needed = row_bytes * static_cast<double>(batch_rows) * slots;
-  const double memory =
-      static_cast<double>(sysconf(_SC_PHYS_PAGES)) * static_cast<double>(sysconf(_SC_PAGESIZE));
+  const double memory = static_cast<double>(PhysicalMemoryBytes());
   if (needed <= memory) return absl::OkStatus();
   return absl::ResourceExhaustedError(absl::StrCat(slots, " batch buffers of ", batch_rows, " rows need ",
                                                    needed / 1e9, " GB, more than the ", memory / 1e9,

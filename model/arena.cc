@@ -1,16 +1,13 @@
 #include "model/arena.h"
 
-#include <unistd.h>
-
 #include "absl/strings/str_cat.h"
+#include "base/physical_memory.h"
 
 namespace lockstep {
 namespace {
 
 // Slices begin at multiples of this many elements: one cache line.
 constexpr int64_t kAlignment = AlignedBytes::kAlignment / sizeof(float);
-
-int64_t MachineBytes() { return int64_t{sysconf(_SC_PHYS_PAGES)} * sysconf(_SC_PAGESIZE); }
 
 }  // namespace
 
@@ -25,10 +22,10 @@ int64_t Arena::Reserve(int64_t elements_per_row) {
 
 absl::Status Arena::Allocate() {
   const int64_t bytes_per_row = elements_per_row_ * static_cast<int64_t>(sizeof(float));
-  if (bytes_per_row > 0 && max_rows_ > MachineBytes() / bytes_per_row) {
+  if (bytes_per_row > 0 && max_rows_ > PhysicalMemoryBytes() / bytes_per_row) {
     return absl::ResourceExhaustedError(absl::StrCat(
         "activations of ", max_rows_, " rows need ", bytes_per_row, " bytes per row, more than the ",
-        MachineBytes(), " bytes of this machine; use a smaller batch"));
+        PhysicalMemoryBytes(), " bytes of this machine; use a smaller batch"));
   }
   buffer_ = AlignedBuffer<float>(static_cast<size_t>(elements_per_row_ * max_rows_));
   return absl::OkStatus();

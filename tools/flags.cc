@@ -1,27 +1,13 @@
 #include "tools/flags.h"
 
-#include <string>
-
 #include "CLI/CLI.hpp"
-#include "absl/strings/numbers.h"
-#include "absl/strings/str_cat.h"
-#include "base/quoted.h"
+#include "base/seconds_flag.h"
 
 namespace lockstep {
 namespace {
 
 // Daemons on one machine share its processors: more than this is a slip of the finger.
 constexpr int kMostLocalWorkers = 256;
-
-// Longer waits are taken for a mistake: eleven days.
-constexpr double kMostSeconds = 1e6;
-
-// For CLI11: an empty string, or what is wrong.
-std::string CheckSeconds(const std::string& text) {
-  double seconds = 0;
-  if (absl::SimpleAtod(text, &seconds) && seconds > 0 && seconds <= kMostSeconds) return "";
-  return absl::StrCat(Quoted(text), " is not a number of seconds between 0 and ", kMostSeconds);
-}
 
 }  // namespace
 

@@ -13,11 +13,11 @@
 #include <utility>
 
 #include "CLI/CLI.hpp"
-#include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "base/logging.h"
 #include "base/process.h"
 #include "base/quoted.h"
+#include "base/seconds_flag.h"
 #include "proto/trainer.pb.h"
 #include "worker/identity.h"
 #include "worker/job_check.h"
@@ -32,8 +32,6 @@ namespace {
 
 // How soon the end of the job of --job is noticed.
 constexpr int64_t kEndCheckNs = 20'000'000;
-// Longer waits are taken for a mistake: eleven days.
-constexpr double kMostSeconds = 1e6;
 
 enum ExitCode { kStopped = 0, kJobFailed = 1, kBadUsage = 2, kNoCluster = 3 };
 
@@ -46,13 +44,6 @@ struct Flags {
   double heartbeat_timeout = 10;
   bool insecure_network = false;
 };
-
-// For CLI11: an empty string, or what is wrong.
-std::string CheckSeconds(const std::string& text) {
-  double seconds = 0;
-  if (absl::SimpleAtod(text, &seconds) && seconds > 0 && seconds <= kMostSeconds) return "";
-  return absl::StrCat(text, " is not a number of seconds between 0 and ", kMostSeconds);
-}
 
 absl::Status CheckFlags(const CLI::App& app, const Flags& flags) {
   if (app.count("--job") > 0 && flags.job_file.empty())

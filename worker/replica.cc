@@ -1,25 +1,16 @@
 #include "worker/replica.h"
 
-#include <unistd.h>
-
 #include <algorithm>
 #include <cmath>
 #include <utility>
 
 #include "absl/strings/str_format.h"
 #include "base/hash.h"
+#include "base/physical_memory.h"
 #include "base/status_macros.h"
 #include "proto/model.pb.h"
 
 namespace lockstep {
-
-namespace {
-
-int64_t PhysicalMemoryBytes() {
-  return static_cast<int64_t>(sysconf(_SC_PHYS_PAGES)) * static_cast<int64_t>(sysconf(_SC_PAGESIZE));
-}
-
-}  // namespace
 
 absl::StatusOr<std::unique_ptr<Replica>> Replica::Create(const v1::Model& model, const v1::Compile& compile) {
   ASSIGN_OR_RETURN(CompiledModel compiled, CompileModel(model, compile));

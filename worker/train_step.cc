@@ -93,7 +93,6 @@ absl::Status TrainStep::Commit(double learning_rate_scale) {
                         "may help",
                         replica_->NonFiniteGradient(), step));
   }
-  grad_norm_ = summary.norm;
   replica_->Update(replica_->optimizer().LearningRateAt(replica_->step()) * learning_rate_scale);
   return absl::OkStatus();
 }

@@ -43,8 +43,6 @@ class TrainStep {
   absl::StatusOr<const StepTotals*> Run(const Batch& batch, absl::Duration input_wait,
                                         double learning_rate_scale);
 
-  double grad_norm() const { return grad_norm_; }
-
  private:
   TrainStep(Replica* replica, Communicator* communicator, const TrainStepOptions& options, BucketPlan plan);
 
@@ -58,7 +56,6 @@ class TrainStep {
   StepTotals totals_;
   BucketSink sink_;
   AlignedBuffer<float> output_gradient_;  // [rows, outputs], grown to the largest batch
-  double grad_norm_ = 0;
 };
 
 }  // namespace lockstep
