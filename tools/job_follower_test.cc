@@ -13,6 +13,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/time/clock.h"
+#include "base/mutex.h"
 #include "base/status_matchers.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
@@ -60,13 +61,11 @@ class ScriptedService : public v1::Trainer::Service {
   std::vector<Script> scripts;  // used from the first on
   v1::Job job;                  // of GetJob
   grpc::Status get_job_status = grpc::Status::OK;
-  std::vector<int64_t> asked_after;
   std::atomic<int> cancels{0};
 
   grpc::Status Watch(grpc::ServerContext* context, const v1::WatchRequest* request,
                      grpc::ServerWriter<v1::JobEvent>* writer) override {
-    const Script script = scripts.at(asked_after.size());
-    asked_after.push_back(request->after_sequence());
+    const Script script = scripts.at(NoteAskedAfter(request->after_sequence()));
     for (const v1::JobEvent& event : script.events) writer->Write(event);
     while (script.waits_for_cancel && !context->IsCancelled()) absl::SleepFor(absl::Milliseconds(1));
     return script.status;
@@ -81,6 +80,22 @@ class ScriptedService : public v1::Trainer::Service {
     ++cancels;
     return grpc::Status::OK;
   }
+
+  std::vector<int64_t> AskedAfter() {
+    MutexLock lock(&mutex_);
+    return asked_after_;
+  }
+
+ private:
+  // Returns how often Watch was called before.
+  size_t NoteAskedAfter(int64_t sequence) {
+    MutexLock lock(&mutex_);
+    asked_after_.push_back(sequence);
+    return asked_after_.size() - 1;
+  }
+
+  Mutex mutex_;
+  std::vector<int64_t> asked_after_ ABSL_GUARDED_BY(mutex_);
 };
 
 const grpc::Status kUnavailable(grpc::StatusCode::UNAVAILABLE, "the daemon shuts down");
@@ -131,7 +146,7 @@ TEST_F(JobFollowerTest, GoesOnAfterTheLastEventWhenTheConnectionComesBack) {
                       {{}, kUnavailable},
                       {{Summary(3, 96), State(4, v1::SUCCEEDED)}}};
   ASSERT_OK(Follow());
-  EXPECT_THAT(service_.asked_after, ElementsAre(0, 2, 2));
+  EXPECT_THAT(service_.AskedAfter(), ElementsAre(0, 2, 2));
   EXPECT_THAT(seen_, ElementsAre(1, 2, 2, 3, 4));
 }
 
@@ -175,7 +190,7 @@ TEST_F(JobFollowerTest, CancelsTheJobOnceAndFollowsItToItsEnd) {
                       {{State(2, v1::CANCELLED, "cancelled by the user")}}};
   ASSERT_OK(Follow([](JobFollower* follower) { follower->CancelJob(); }));
   EXPECT_EQ(service_.cancels, 1);
-  EXPECT_THAT(service_.asked_after, ElementsAre(0, 1));
+  EXPECT_THAT(service_.AskedAfter(), ElementsAre(0, 1));
   EXPECT_EQ(follower_->summary().state(), v1::CANCELLED);
 }
 

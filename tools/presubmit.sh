@@ -34,5 +34,4 @@ fi
 
 echo "== sanitizers"
 bazel --output_base="${TMPDIR:-/tmp}/lockstep-asan" test --config=asan --symlink_prefix=/ //...
-bazel --output_base="${TMPDIR:-/tmp}/lockstep-tsan" test --config=tsan --symlink_prefix=/ \
-  //base/... //collective/... //worker/... //data:batch_loader_test
+bazel --output_base="${TMPDIR:-/tmp}/lockstep-tsan" test --config=tsan --symlink_prefix=/ //...

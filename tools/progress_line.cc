@@ -66,7 +66,7 @@ std::string StepTimeText(double seconds) {
 std::string EpochText(const v1::EpochEnd& end) {
   const double step_seconds = end.steps() > 0 ? end.seconds() / static_cast<double>(end.steps()) : 0;
   return absl::StrFormat(" - %s %s%s - %.0f rows/s",
-                         absl::StrFormat(end.seconds() < 10 ? "%.1fs" : "%.0fs", end.seconds()),
+                         absl::StrFormat("%.*fs", end.seconds() < 10 ? 1 : 0, end.seconds()),
                          StepTimeText(step_seconds), MetricsText(end.metrics()), end.rows_per_second());
 }
 

@@ -52,6 +52,8 @@ class JoinReactor : public JoinStream {
     StartRead(&message_);
   }
 
+  // A read is always under way until the link is closed, so a call that is cancelled ends here too: OnCancel
+  // would run beside this.
   void OnReadDone(bool ok) override {
     if (!ok) return Disconnect("connection closed");
     if (!hello_.has_value()) {
@@ -66,7 +68,6 @@ class JoinReactor : public JoinStream {
     StartRead(&message_);
   }
   void OnWriteDone(bool ok) override { link_->OnWriteDone(ok); }
-  void OnCancel() override { Disconnect("connection lost"); }
   void OnDone() override {
     link_->OnDone();
     delete this;
