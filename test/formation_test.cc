@@ -1,12 +1,14 @@
 // How daemons find each other, and what they say when they cannot.
 #include <csignal>
 #include <cstdlib>
+#include <fstream>
 #include <memory>
 #include <string>
 #include <vector>
 
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_split.h"
 #include "base/status_matchers.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
@@ -170,6 +172,38 @@ TEST_F(DaemonTest, A06ANameThatDoesNotResolveIsSaidToBeTheCause) {
   EXPECT_EQ(job.state(), v1::FAILED);
   EXPECT_THAT(job.error(), AllOf(HasSubstr("rank 1 (no-such-host.invalid:5302) did not join"),
                                  HasSubstr("its name does not resolve")));
+}
+
+TEST_F(DaemonTest, A06ANameThatResolvesLaterIsFoundThen) {
+  const std::vector<std::string> binds = ChooseAddresses(2);
+  const std::vector<std::string> bind = absl::StrSplit(binds[1], ':');
+  const std::vector<std::string> addresses = {binds[0], absl::StrCat("w1.test:", bind[1])};
+  // The chief sees a hosts file of its own, in a mount namespace of its own.
+  const std::string hosts = absl::StrCat(directory_, "/hosts");
+  WriteFileOrDie(hosts, "127.0.0.1 localhost\n");
+  DaemonOptions options;
+  options.program = "/usr/bin/unshare";
+  options.flags = {"--map-root-user",
+                   "--mount",
+                   "/bin/sh",
+                   "-c",
+                   "mount --bind \"$0\" /etc/hosts && exec worker/lockstepd",
+                   hosts};
+  options.tf_config = WorkerTfConfig(addresses, 0);
+  options.log = absl::StrCat(directory_, "/chief.log");
+  Daemon chief(options);
+  const std::unique_ptr<Daemon> worker = Start(WorkerTfConfig(addresses, 1), {"--bind", binds[1]});
+  ASSERT_TRUE(chief.AwaitListening(addresses[0])) << chief.Log();
+  JobClient client(addresses[0]);
+  v1::Cluster view;
+  do {
+    ASSERT_OK_AND_ASSIGN(view, client.DescribeCluster());
+  } while (!absl::StrContains(view.members(1).detail(), "its name does not resolve"));
+  // In place: the mount holds the file, not its name.
+  std::ofstream(hosts, std::ios::app) << bind[0] << " w1.test\n";
+  ASSERT_OK(client.AwaitComplete());
+  ASSERT_OK_AND_ASSIGN(const v1::Job job, client.Run(ToyJob()));
+  EXPECT_EQ(job.state(), v1::SUCCEEDED) << job.error();
 }
 
 TEST_F(DaemonTest, A04TwoProcessesWithIndex0AreBothToldSo) {
