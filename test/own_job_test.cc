@@ -84,6 +84,17 @@ TEST_F(OwnJobTest, A22FilesThatDifferAreRefusedBeforeTheFirstStepWithBothFingerp
   }
 }
 
+TEST_F(OwnJobTest, A22FilesOfDifferentTasksAreRefusedAtOnce) {
+  v1::JobSpec evaluate = ToyJob();
+  evaluate.set_task(v1::JobSpec::EVALUATE);
+  StartEach({ToyJob(), evaluate});
+  for (const auto& daemon : daemons_) {
+    EXPECT_EQ(daemon->AwaitEnd(), "exit code 1") << daemon->Log();
+    EXPECT_THAT(Refusal(*daemon), AllOf(HasSubstr("task differs"), HasSubstr("rank 0 has FIT"),
+                                        HasSubstr("rank 1 has EVALUATE")));
+  }
+}
+
 TEST_F(OwnJobTest, AFileWithAMistakeIsRefusedWithThePath) {
   v1::JobSpec spec = ToyJob();
   spec.mutable_fit()->set_epochs(0);

@@ -88,6 +88,30 @@ TEST_F(PassesTest, PredictionsAreInRowOrderOnAnyNumberOfProcesses) {
   ExpectClose({{"outputs", expected.values}}, {{"outputs", actual.values}}, kRuleE);
 }
 
+TEST(FilesPerRankTest, EvaluationCountsTheRowsOfAllRanks) {
+  ClusterOptions options;
+  options.world_size = 2;
+  for (int rank = 0; rank < 2; ++rank) options.data_roots[rank] = MakeTemporaryDirectory();
+  // The model is y = 0: the mean squared error is (3 * 1 + 2 * 16) / 5.
+  WriteFileOrDie(options.data_roots[0] + "/rows.csv", "x,y\n1,1\n2,1\n3,1\n");
+  WriteFileOrDie(options.data_roots[1] + "/rows.csv", "x,y\n4,4\n5,4\n");
+  const Cluster cluster(options);
+  v1::JobSpec spec = ParseJobOrDie(R"(
+      model { input { shape: 1 } layers { dense { units: 1 kernel_initializer { zeros {} } } } }
+      compile { loss { mean_squared_error {} } optimizer { sgd { learning_rate { constant: 0 } } } }
+      data { train { csv { paths: "rows.csv" features: "x" label: "y" } shard: FILE } }
+      fit { epochs: 1 batch_size: 2 seed: 1 }
+      checkpoint { directory: "line" }
+      on_failure: FAIL)");
+  ASSERT_OK_AND_ASSIGN(const v1::Job fit, cluster.client().Run(spec));
+  ASSERT_EQ(fit.state(), v1::SUCCEEDED) << fit.error();
+  spec.set_task(v1::JobSpec::EVALUATE);
+  ASSERT_OK_AND_ASSIGN(const v1::Job evaluated, cluster.client().Run(spec));
+  ASSERT_EQ(evaluated.state(), v1::SUCCEEDED) << evaluated.error();
+  EXPECT_EQ(evaluated.summary().evaluated_rows(), 5);
+  EXPECT_NEAR(MetricOf(evaluated.summary(), "loss"), 7, 1e-5);
+}
+
 TEST_F(PassesTest, ADirectoryWithoutACheckpointFailsTheJobWithItsName) {
   v1::JobSpec spec = Pass(v1::JobSpec::EVALUATE);
   spec.mutable_checkpoint()->set_directory("nothing-here");

@@ -72,9 +72,9 @@ bool Checkpointer::DueAfterStep(int64_t step) const {
   return !spec_.directory().empty() && spec_.every_steps() > 0 && step % spec_.every_steps() == 0;
 }
 
-bool Checkpointer::DueAfterEpoch(int64_t epoch, bool last) const {
+bool Checkpointer::DueAfterEpoch(int64_t epoch, int64_t step, bool last) const {
   if (spec_.directory().empty()) return false;
-  if (last) return true;
+  if (last || DueAfterStep(step)) return true;
   if (spec_.every_epochs() > 0) return epoch % spec_.every_epochs() == 0;
   return spec_.every_steps() == 0;
 }

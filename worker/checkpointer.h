@@ -35,8 +35,8 @@ class Checkpointer {
   absl::StatusOr<std::optional<v1::CheckpointManifest>> Resume(Replica* replica);
 
   bool DueAfterStep(int64_t step) const;
-  // `last`: the fit ends with this epoch.
-  bool DueAfterEpoch(int64_t epoch, bool last) const;
+  // `step`: the epoch's last one. `last`: the fit ends with this epoch.
+  bool DueAfterEpoch(int64_t epoch, int64_t step, bool last) const;
 
   // Returns when the checkpoint is durable.
   absl::Status Save(const Replica& replica, const v1::CheckpointManifest& position);

@@ -8,6 +8,7 @@
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
+#include "absl/strings/str_join.h"
 #include "base/cpu.h"
 #include "base/status_macros.h"
 #include "data/open_dataset.h"
@@ -128,6 +129,20 @@ absl::StatusOr<LoaderPlan> PlanTraining(const v1::JobSpec& spec, std::shared_ptr
   plan.dataset = std::move(dataset);
   plan.total_rows = TotalRows(plan.sampler);
   return plan;
+}
+
+std::string DescribeDataOrder(const SamplerOptions& order, int64_t steps_per_epoch) {
+  std::string text = absl::StrCat(order.rows, " rows, ", order.shuffle ? "shuffled" : "in file order", ", ",
+                                  steps_per_epoch, " steps of ", order.global_batch);
+  // Shared out by slices of the global batch, it does not matter among how many ranks.
+  if (order.policy == ShardPolicy::kOff) {
+    absl::StrAppend(&text, ", shard OFF on ", order.world_size, " ranks");
+  } else if (order.policy == ShardPolicy::kFile) {
+    text = absl::StrCat("files of ", absl::StrJoin(order.rows_per_rank, " + "), " rows, ",
+                        order.shuffle ? "shuffled" : "in file order", ", ", steps_per_epoch, " steps of ",
+                        order.global_batch);
+  }
+  return text;
 }
 
 absl::StatusOr<LoaderPlan> PlanPass(const v1::JobSpec& spec, std::shared_ptr<const Dataset> dataset,

@@ -5,6 +5,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <string>
 #include <vector>
 
 #include "absl/status/status.h"
@@ -53,6 +54,10 @@ struct LoaderPlan {
 // For training. Collective with `shard: FILE`, where the ranks tell each other their rows.
 absl::StatusOr<LoaderPlan> PlanTraining(const v1::JobSpec& spec, std::shared_ptr<const Dataset> dataset,
                                         const Loss& loss, uint64_t seed, Communicator* communicator);
+
+// Which rows each step of an epoch takes, in words: two jobs with the same text and seed go through the same
+// rows in the same steps.
+std::string DescribeDataOrder(const SamplerOptions& order, int64_t steps_per_epoch);
 
 // For one pass in order over the validation rows. Collective with `shard: FILE`.
 absl::StatusOr<LoaderPlan> PlanPass(const v1::JobSpec& spec, std::shared_ptr<const Dataset> dataset,

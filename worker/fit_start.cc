@@ -53,6 +53,15 @@ std::string SampleOf(const v1::Dataset& source, const std::shared_ptr<const Data
   return HashToHex(Hash64(hashes.data(), hashes.size() * sizeof(uint64_t)));
 }
 
+// Which rows are read in which order, but for the files: how those are called is each node's affair.
+std::string OrderOf(v1::Dataset source) {
+  source.clear_source();
+  source.clear_prefetch();
+  if (source.shard() == v1::Dataset::SHARD_UNSPECIFIED || source.shard() == v1::Dataset::AUTO)
+    source.set_shard(v1::Dataset::DATA);
+  return absl::StrCat("{ ", source.ShortDebugString(), " }");
+}
+
 std::string Braced(const google::protobuf::Message& message) {
   return absl::StrCat("{ ", message.ShortDebugString(), " }");
 }
@@ -115,10 +124,22 @@ absl::Status AgreeOnFit(const v1::JobSpec& spec, const TrainingData& data, const
                             {"fit", Braced(spec.fit())},
                             {"communication_options", Braced(spec.communication_options())},
                             {"checkpoint", SavingRhythm(spec.checkpoint())},
+                            {"data.train", OrderOf(sources.train())},
+                            {"data.validation", OrderOf(validation)},
+                            {"data.validation_split", absl::StrCat(sources.validation_split())},
                             {"rows of the training data", RowsOf(sources.train(), data.train)},
                             {"rows of the validation data", RowsOf(validation, data.validation)},
                             {"content of the training data", SampleOf(sources.train(), data.train)},
                             {"content of the validation data", SampleOf(validation, data.validation)}});
+}
+
+absl::Status AgreeOnPass(const v1::JobSpec& spec, const std::shared_ptr<const Dataset>& dataset,
+                         const Replica& replica, Communicator* communicator) {
+  const v1::Dataset& source = spec.data().has_validation() ? spec.data().validation() : spec.data().train();
+  return CheckFingerprints(communicator, {{"the model", LayoutLine(replica.network().layout())},
+                                          {"the data's order", OrderOf(source)},
+                                          {"rows of the data", RowsOf(source, dataset)},
+                                          {"content of the data", SampleOf(source, dataset)}});
 }
 
 absl::StatusOr<v1::CheckpointManifest> StartFit(const v1::JobSpec& spec, const StartOptions& options,

@@ -3,6 +3,7 @@
 #ifndef LOCKSTEP_WORKER_FIT_START_H_
 #define LOCKSTEP_WORKER_FIT_START_H_
 
+#include <memory>
 #include <string>
 
 #include "absl/status/status.h"
@@ -21,6 +22,10 @@ namespace lockstep {
 // Collective. FAILED_PRECONDITION, the same on every rank, if models, jobs or data differ.
 absl::Status AgreeOnFit(const v1::JobSpec& spec, const TrainingData& data, const Replica& replica,
                         Communicator* communicator);
+
+// The same before a pass over a dataset without training.
+absl::Status AgreeOnPass(const v1::JobSpec& spec, const std::shared_ptr<const Dataset>& dataset,
+                         const Replica& replica, Communicator* communicator);
 
 struct StartOptions {
   std::string data_root;              // of initial_weights

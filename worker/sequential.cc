@@ -8,10 +8,10 @@
 #include "base/hash.h"
 #include "base/path.h"
 #include "base/status_macros.h"
-#include "worker/agreement.h"
 #include "worker/checkpoint_store.h"
 #include "worker/epoch_meter.h"
 #include "worker/evaluator.h"
+#include "worker/fit_start.h"
 #include "worker/output_path.h"
 #include "worker/predictor.h"
 #include "worker/replica_state.h"
@@ -38,18 +38,18 @@ v1::JobSummary PassSummary(const Replica& replica, const Strategy& strategy, int
 struct Pass {
   std::unique_ptr<BatchLoader> loader;
   int64_t steps = 0;
+  int64_t total_rows = 0;  // of all ranks
 };
 
 absl::StatusOr<Pass> PreparePass(const v1::JobSpec& spec, std::shared_ptr<const Dataset> dataset,
                                  Replica* replica, Communicator* communicator) {
-  RETURN_IF_ERROR(
-      CheckFingerprints(communicator, {{"the model", HashToHex(replica->network().layout().hash())},
-                                       {"rows of the data", std::to_string(dataset->info().rows)}}));
+  RETURN_IF_ERROR(AgreeOnPass(spec, dataset, *replica, communicator));
   ASSIGN_OR_RETURN(LoaderPlan plan, PlanPass(spec, std::move(dataset), replica->loss(), communicator));
   ASSIGN_OR_RETURN(Sampler sampler, Sampler::Create(plan.sampler));
   ASSIGN_OR_RETURN(const int threads, IntraOpThreads(spec, communicator));
   RETURN_IF_ERROR(replica->network().Prepare(std::max<int64_t>(sampler.largest_share(), 1), threads));
   Pass pass;
+  pass.total_rows = plan.total_rows;
   pass.steps = sampler.steps_per_epoch();
   ASSIGN_OR_RETURN(pass.loader, BatchLoader::Create(plan.dataset, std::move(sampler), plan.loader));
   return pass;
@@ -147,9 +147,10 @@ absl::StatusOr<v1::JobSummary> Sequential::EvaluateRows(std::shared_ptr<const Da
   RETURN_IF_ERROR(
       CheckDatasetFits(dataset->info(), replica_->network().input_shape(), replica_->loss(), "data"));
   ASSIGN_OR_RETURN(Pass pass, PreparePass(spec, dataset, replica_.get(), strategy_->communicator()));
+  const int64_t rows = pass.total_rows;
   Evaluator evaluator(replica_.get(), strategy_->communicator(), std::move(pass.loader), pass.steps);
   ASSIGN_OR_RETURN(const StepTotals totals, evaluator.Run());
-  v1::JobSummary summary = PassSummary(*replica_, *strategy_, dataset->info().rows);
+  v1::JobSummary summary = PassSummary(*replica_, *strategy_, rows);
   for (const auto& [name, value] :
        MetricValues(totals, replica_->MetricNames(),
                     replica_->finisher().RegularizationLoss(replica_->parameters()))) {

@@ -1,6 +1,9 @@
 #include "worker/spec_job.h"
 
+#include <string>
+
 #include "base/status_macros.h"
+#include "worker/agreement.h"
 #include "worker/job_check.h"
 #include "worker/sequential.h"
 #include "worker/strategy.h"
@@ -9,6 +12,10 @@ namespace lockstep {
 namespace {
 
 constexpr absl::Duration kDefaultTimeout = absl::Seconds(600);
+
+std::string TaskName(const v1::JobSpec& spec) {
+  return v1::JobSpec::Task_Name(spec.task() == v1::JobSpec::TASK_UNSPECIFIED ? v1::JobSpec::FIT : spec.task());
+}
 
 }  // namespace
 
@@ -21,6 +28,8 @@ absl::StatusOr<v1::JobSummary> SpecJob::Run(const v1::StartJob& start, Communica
                                             FitListener* listener) {
   const v1::JobSpec& spec = SpecOf(start);
   RETURN_IF_ERROR(CheckJob(spec));
+  // First of all: other tasks run other collectives. With --job every node has a file of its own.
+  RETURN_IF_ERROR(CheckFingerprints(communicator, {{"task", TaskName(spec)}}));
   StrategyOptions options;
   options.data_root = options_.data_root;
   options.output_root = options_.output_root;

@@ -93,6 +93,8 @@ absl::Status TrainStep::Commit(double learning_rate_scale) {
                         "may help",
                         replica_->NonFiniteGradient(), step));
   }
+  // Counts once in the reported loss, by the weights that the step was computed with, as in Keras.
+  totals_.loss_sum() += totals_.weight() * replica_->finisher().RegularizationLoss(replica_->parameters());
   replica_->Update(replica_->optimizer().LearningRateAt(replica_->step()) * learning_rate_scale);
   return absl::OkStatus();
 }

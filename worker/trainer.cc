@@ -43,6 +43,7 @@ absl::StatusOr<v1::JobSummary> Trainer::Fit() {
   ASSIGN_OR_RETURN(position_, StartFit(spec_, {options_.data_root, files_, listener_}, checkpointer_.get(),
                                        replica_, communicator_));
   RETURN_IF_ERROR(MakeLoaders());
+  RETURN_IF_ERROR(SettleDataOrder());
   RETURN_IF_ERROR(MakeCallbacks());
   AnnounceBegin();
   const CommunicatorStats before = communicator_->stats();
@@ -58,6 +59,7 @@ absl::Status Trainer::MakeLoaders() {
   ASSIGN_OR_RETURN(LoaderPlan plan,
                    PlanTraining(spec_, data_.train, replica_->loss(), position_.seed(), communicator_));
   ASSIGN_OR_RETURN(Sampler sampler, Sampler::Create(plan.sampler));
+  data_order_ = plan.sampler;
   steps_per_epoch_ = sampler.steps_per_epoch();
   train_rows_ = plan.total_rows;
   int64_t most_rows = sampler.largest_share();
@@ -86,6 +88,19 @@ absl::Status Trainer::MakeLoaders() {
   return absl::OkStatus();
 }
 
+absl::Status Trainer::SettleDataOrder() {
+  const std::string order = DescribeDataOrder(data_order_, steps_per_epoch_);
+  if (position_.step_in_epoch() > 0 && !position_.data_order().empty() && position_.data_order() != order) {
+    return absl::FailedPreconditionError(
+        absl::StrFormat("the checkpoint of step %d lies within an epoch of %s; this job has %s: the rows "
+                        "that are left cannot "
+                        "be told. Resume with the same data, or from a checkpoint at the end of an epoch",
+                        position_.step(), position_.data_order(), order));
+  }
+  position_.set_data_order(order);
+  return absl::OkStatus();
+}
+
 absl::Status Trainer::MakeCallbacks() {
   const auto monitors =
       MonitorNames(replica_->compiled(), evaluator_ != nullptr ? Validation::kEachEpoch : Validation::kNone);
@@ -99,7 +114,8 @@ absl::Status Trainer::MakeCallbacks() {
         "epochs are restored only if they are better");
   }
   *position_.mutable_callbacks() = callbacks_->state();
-  stop_ = position_.callbacks().stopped();
+  // Without the rule nothing keeps the job from going on.
+  stop_ = position_.callbacks().stopped() && spec_.fit().has_early_stopping();
   return absl::OkStatus();
 }
 
@@ -112,9 +128,10 @@ void Trainer::AnnounceBegin() {
     reporter_.Message(
         "shard AUTO: rows, not files, are shared out: each rank takes its slice of every batch");
   if (Done()) {
-    reporter_.Message(absl::StrFormat("nothing to do: the checkpoint of step %d %s %d epochs",
-                                      replica_->step(), stop_ ? "was stopped early after" : "has all",
-                                      position_.epoch()));
+    reporter_.Message(
+        absl::StrFormat("nothing to do: the checkpoint of step %d %s %d epochs%s", replica_->step(),
+                        stop_ ? "was stopped early after" : "has all", position_.epoch(),
+                        stop_ ? "; leave fit.early_stopping out to go on" : "; raise fit.epochs to go on"));
   }
 }
 
@@ -143,8 +160,8 @@ absl::Status Trainer::RunStep(int64_t step_in_epoch) {
 }
 
 absl::Status Trainer::EndEpoch() {
-  NamedValues metrics = MetricValues(meter_.totals(), replica_->MetricNames(),
-                                     replica_->finisher().RegularizationLoss(replica_->parameters()));
+  // The regularisers' part is in the totals already, step by step.
+  NamedValues metrics = MetricValues(meter_.totals(), replica_->MetricNames(), 0);
   const double learning_rate = replica_->optimizer().LearningRateAt(replica_->step() - 1) *
                                position_.callbacks().learning_rate_scale();
   if (evaluator_ != nullptr) {
@@ -162,7 +179,7 @@ absl::Status Trainer::EndEpoch() {
 
   const std::map<std::string, double> values(metrics.begin(), metrics.end());
   RETURN_IF_ERROR(ApplyDecision(callbacks_->OnEpochEnd(position_.epoch(), values, learning_rate)));
-  return SaveIfDue(checkpointer_->DueAfterEpoch(position_.epoch(), Done()));
+  return SaveIfDue(checkpointer_->DueAfterEpoch(position_.epoch(), replica_->step(), Done()));
 }
 
 absl::StatusOr<NamedValues> Trainer::Validate() {

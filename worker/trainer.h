@@ -50,6 +50,7 @@ class Trainer {
 
  private:
   absl::Status MakeLoaders();
+  absl::Status SettleDataOrder();
   absl::Status MakeCallbacks();
   void AnnounceBegin();
   absl::Status RunEpoch();
@@ -79,6 +80,7 @@ class Trainer {
 
   // Where the job is, as a checkpoint would say it.
   v1::CheckpointManifest position_;
+  SamplerOptions data_order_;
   int64_t steps_per_epoch_ = 0;
   int64_t train_rows_ = 0, validation_rows_ = 0;  // of all ranks
   bool stop_ = false;

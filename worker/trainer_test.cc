@@ -239,6 +239,37 @@ TEST(TrainerTest, RanksWithDifferentRowsOfTheSameNumberAreRefused) {
   }
 }
 
+TEST(TrainerTest, RanksThatReadTheRowsInDifferentOrderAreRefused) {
+  const FitRun run =
+      MakeRun(LineFit("sgd {}", "epochs: 1 batch_size: 3 seed: 1"), Line({1, 3, 5}, {0, 1, 2}));
+  FitRun shuffled = run, copied = run;
+  shuffled.spec.mutable_data()->mutable_train()->set_shuffle(true);
+  copied.spec.mutable_data()->mutable_train()->set_shard(v1::Dataset::OFF);
+  for (const FitRun& other : {shuffled, copied}) {
+    for (const RankResult& result : FitInProcessEach({run, other})) {
+      EXPECT_THAT(result.summary.status(),
+                  StatusIs(absl::StatusCode::kFailedPrecondition,
+                           AllOf(HasSubstr("data.train differs"), HasSubstr("rank 1"))));
+    }
+  }
+}
+
+TEST(TrainerTest, TheLossCountsTheRegulariserOfTheWeightsItWasComputedWith) {
+  // y = w x with w = 1: no error, and a penalty of 1. The step moves w to 0.8.
+  FitRun run = MakeRun(LineFit("sgd { learning_rate { constant: 0.1 } }", "epochs: 1 batch_size: 2 seed: 1"),
+                       Line({1, 1}, {1, 1}), Line({1, 1}, {1, 1}));
+  v1::Dense* dense = run.spec.mutable_model()->mutable_layers(0)->mutable_dense();
+  dense->mutable_kernel_initializer()->mutable_ones();
+  dense->mutable_kernel_regularizer()->set_l2(1);
+  EpochRecorder recorder;
+  run.chief_listener = &recorder;
+  const std::vector<RankResult> results = FitInProcess(run, 2);
+  ASSERT_OK(results[0].summary);
+  EXPECT_NEAR(Metric(results[0], "loss"), 1, 1e-6);
+  EXPECT_NEAR(recorder.last_progress.metrics(0).value(), 1, 1e-6);
+  EXPECT_NEAR(Metric(results[0], "val_loss"), 0.2 * 0.2 + 0.8 * 0.8, 1e-6);
+}
+
 TEST(TrainerTest, A23WithoutASeedAllRanksStartFromTheChiefsWeights) {
   const FitRun run = ToyRun("epochs: 1 batch_size: 32");
   const std::vector<RankResult> results = FitInProcess(run, 3);
@@ -331,6 +362,21 @@ class ResumeTest : public ::testing::Test {
     return run;
   }
 
+  // The rows of the third step cannot be read.
+  void BreakOffAfterTwoSteps(const FitRun& run, int world_size) {
+    FitRun broken = run;
+    broken.data = [run](int) {
+      return TrainingData{FailAfterReads(run.data(0).train, kSampledRows + 2), nullptr};
+    };
+    EXPECT_THAT(FitInProcess(broken, world_size)[0].summary.status(),
+                StatusIs(absl::StatusCode::kDataLoss, HasSubstr("broken on purpose")));
+    ASSERT_OK_AND_ASSIGN(const std::vector<std::string> names,
+                         FileSystem::Posix()->ListDirectory(output_root_ + "/checkpoints"));
+    ASSERT_THAT(names, ::testing::Contains("step-000000000002"));
+  }
+
+  // Read one by one, before the first step, to compare the data of the ranks.
+  static constexpr int kSampledRows = 16;
   const std::string output_root_ = MakeTestDirectory();
 };
 
@@ -383,15 +429,11 @@ TEST_F(ResumeTest, ResumingWithinAnEpochGivesTheBitsAndMetricsOfTheUndisturbedRu
   FitRun undisturbed = ToyRun("epochs: 2 batch_size: 32 seed: 3");
   const std::vector<RankResult> expected = FitInProcess(undisturbed, 2);
 
-  // Breaks off in the third step of the first epoch: the rows there cannot be read.
   FitRun run = undisturbed;
   run.output_root = output_root_;
   run.spec.mutable_checkpoint()->set_directory("checkpoints");
   run.spec.mutable_checkpoint()->set_every_steps(1);
-  FitRun broken = run;
-  broken.data = [run](int) { return TrainingData{FailAfterReads(run.data(0).train, 2), nullptr}; };
-  EXPECT_THAT(FitInProcess(broken, 2)[0].summary.status(),
-              StatusIs(absl::StatusCode::kDataLoss, HasSubstr("broken on purpose")));
+  BreakOffAfterTwoSteps(run, 2);
 
   const std::vector<RankResult> resumed = FitInProcess(run, 2);
   for (const RankResult& result : resumed) {
@@ -402,6 +444,53 @@ TEST_F(ResumeTest, ResumingWithinAnEpochGivesTheBitsAndMetricsOfTheUndisturbedRu
     EXPECT_EQ(result.summary->history(0).metrics(0).value(),
               expected[0].summary->history(0).metrics(0).value());
   }
+}
+
+TEST_F(ResumeTest, EveryStepsSavesTheLastStepOfAnEpochToo) {
+  FitRun run = Probe("sgd {}", 4);
+  run.data = [](int) { return TrainingData{Line({1, 1}, {1, 1}), nullptr}; };
+  run.spec.mutable_checkpoint()->set_every_steps(2);
+  run.spec.mutable_checkpoint()->set_keep(100);
+  ASSERT_OK(FitInProcess(run, 2)[0].summary);
+  ASSERT_OK_AND_ASSIGN(std::vector<std::string> names,
+                       FileSystem::Posix()->ListDirectory(output_root_ + "/checkpoints"));
+  EXPECT_THAT(names, ::testing::IsSupersetOf({"step-000000000002", "step-000000000004", "step-000000000006",
+                                              "step-000000000008"}));
+}
+
+TEST_F(ResumeTest, WithinAnEpochAnotherDataOrderIsRefused) {
+  FitRun run = ToyRun("epochs: 2 batch_size: 32 seed: 3");
+  run.output_root = output_root_;
+  run.spec.mutable_checkpoint()->set_directory("checkpoints");
+  run.spec.mutable_checkpoint()->set_every_steps(1);
+  BreakOffAfterTwoSteps(run, 2);
+
+  FitRun unshuffled = run, copied = run, shorter = run, fewer_rows = run;
+  unshuffled.spec.mutable_data()->mutable_train()->set_shuffle(false);
+  copied.spec.mutable_data()->mutable_train()->set_shard(v1::Dataset::OFF);
+  shorter.spec.mutable_fit()->set_steps_per_epoch(3);
+  fewer_rows.spec.mutable_data()->set_validation_split(0.1);
+  fewer_rows.data = [spec = fewer_rows.spec](int) { return *OpenTrainingData(spec, "."); };
+  for (const FitRun& other : {unshuffled, copied, shorter, fewer_rows}) {
+    EXPECT_THAT(FitInProcess(other, 2)[0].summary.status(),
+                StatusIs(absl::StatusCode::kFailedPrecondition,
+                         AllOf(HasSubstr("within an epoch of 100 rows, shuffled, 4 steps of 32"),
+                               HasSubstr("the rows that are left cannot be told"))));
+  }
+  // On more ranks the rows of a step are the same.
+  ASSERT_OK(FitInProcess(run, 3)[0].summary);
+}
+
+TEST_F(ResumeTest, AJobThatWasStoppedEarlyGoesOnWithoutTheRule) {
+  FitRun run = Probe("sgd { learning_rate { constant: 0 } }", 10);
+  run.spec.mutable_fit()->mutable_early_stopping()->set_monitor("loss");
+  ASSERT_OK_AND_ASSIGN(const v1::JobSummary stopped, FitInProcess(run, 2)[0].summary);
+  EXPECT_LT(stopped.epochs(), 10);
+  ASSERT_OK_AND_ASSIGN(const v1::JobSummary again, FitInProcess(run, 2)[0].summary);
+  EXPECT_EQ(again.epochs(), stopped.epochs());
+  run.spec.mutable_fit()->clear_early_stopping();
+  ASSERT_OK_AND_ASSIGN(const v1::JobSummary rest, FitInProcess(run, 2)[0].summary);
+  EXPECT_EQ(rest.epochs(), 10);
 }
 
 TEST_F(ResumeTest, ResumingOnAnotherWorldSizeKeepsRuleE) {
