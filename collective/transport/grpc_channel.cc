@@ -14,6 +14,8 @@ constexpr int kMaxMessageBytes = (4 << 20) + (128 << 10);
 
 constexpr int kMinBackoffMs = 100;
 constexpr int kMaxBackoffMs = 1000;
+// How long a peer may take to answer an attempt to connect: a busy one takes its time.
+constexpr int kAnswerTimeoutMs = 5000;
 
 int Milliseconds(absl::Duration duration) { return static_cast<int>(absl::ToInt64Milliseconds(duration)); }
 
@@ -29,7 +31,7 @@ std::shared_ptr<grpc::Channel> MakePeerChannel(const std::string& address,
   arguments.SetMaxReceiveMessageSize(kMaxMessageBytes);
   arguments.SetMaxSendMessageSize(kMaxMessageBytes);
   arguments.SetInt(GRPC_ARG_INITIAL_RECONNECT_BACKOFF_MS, kMinBackoffMs);
-  arguments.SetInt(GRPC_ARG_MIN_RECONNECT_BACKOFF_MS, kMinBackoffMs);
+  arguments.SetInt(GRPC_ARG_MIN_RECONNECT_BACKOFF_MS, kAnswerTimeoutMs);
   arguments.SetInt(GRPC_ARG_MAX_RECONNECT_BACKOFF_MS, kMaxBackoffMs);
   arguments.SetInt(GRPC_ARG_KEEPALIVE_TIME_MS, Milliseconds(options.keepalive_interval));
   arguments.SetInt(GRPC_ARG_KEEPALIVE_TIMEOUT_MS, Milliseconds(options.keepalive_timeout));
