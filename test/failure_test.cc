@@ -187,6 +187,17 @@ TEST_F(FrozenRankTest, AFrozenRankIsLostAfterTheHeartbeatTimeoutAndRejoinsWhenIt
   ExpectNextJobSucceeds();
 }
 
+TEST_F(FrozenRankTest, AWatchThroughAWorkerEndsWithTheChiefAndSaysWhy) {
+  const std::string id = StartEndless();
+  cluster_.daemon(0).Signal(SIGSTOP);
+  const auto never = [](const v1::JobEvent&) { return false; };
+  const absl::Status watched = cluster_.client(1).AwaitEvent(id, never).status();
+  EXPECT_THAT(watched, StatusIs(absl::StatusCode::kUnavailable,
+                                AllOf(HasSubstr("rank 0"), HasSubstr("no heartbeat for"))));
+  EXPECT_TRUE(cluster_.daemon(1).AwaitLog(absl::StrCat(cluster_.Name(0), " lost: no heartbeat for")));
+  cluster_.daemon(0).Signal(SIGCONT);
+}
+
 TEST_F(FrozenRankTest, AFrozenChiefIsMissedByItsWorkersAndFoundAgain) {
   const std::string id = StartEndless();
   cluster_.daemon(0).Signal(SIGSTOP);

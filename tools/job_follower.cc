@@ -77,10 +77,10 @@ absl::Status JobFollower::AwaitCluster(const std::string& job_id, const absl::St
     }
     if (absl::Now() < deadline) continue;
     RETURN_IF_ERROR(options_.find_cause());
-    return absl::UnavailableError(
-        absl::StrCat("lost the connection to ", client_->address(), " and could not get it back within ",
-                     absl::FormatDuration(options_.reconnect_timeout), " (", problem.message(),
-                     "); the job may still run: lockstep watch ", job_id));
+    return absl::UnavailableError(absl::StrCat(
+        "lost sight of job ", job_id, " through ", client_->address(), ": ", problem.message(),
+        ". A job without its chief fails; if only the way to the chief is lost, go on with: lockstep watch ",
+        job_id));
   }
 }
 

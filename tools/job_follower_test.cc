@@ -58,22 +58,31 @@ class ScriptedService : public v1::Trainer::Service {
     bool waits_for_cancel = false;  // after the events, until the client gives up
   };
 
-  std::vector<Script> scripts;  // used from the first on
-  v1::Job job;                  // of GetJob
-  grpc::Status get_job_status = grpc::Status::OK;
+  // Used from the first on.
+  void Play(std::vector<Script> scripts) {
+    MutexLock lock(&mutex_);
+    scripts_ = std::move(scripts);
+  }
+  void AnswerGetJob(const v1::Job& job, const grpc::Status& status) {
+    MutexLock lock(&mutex_);
+    job_ = job;
+    get_job_status_ = status;
+  }
+
   std::atomic<int> cancels{0};
 
   grpc::Status Watch(grpc::ServerContext* context, const v1::WatchRequest* request,
                      grpc::ServerWriter<v1::JobEvent>* writer) override {
-    const Script script = scripts.at(NoteAskedAfter(request->after_sequence()));
+    const Script script = NextScript(request->after_sequence());
     for (const v1::JobEvent& event : script.events) writer->Write(event);
     while (script.waits_for_cancel && !context->IsCancelled()) absl::SleepFor(absl::Milliseconds(1));
     return script.status;
   }
 
   grpc::Status GetJob(grpc::ServerContext*, const v1::GetJobRequest*, v1::Job* response) override {
-    *response = job;
-    return get_job_status;
+    MutexLock lock(&mutex_);
+    *response = job_;
+    return get_job_status_;
   }
 
   grpc::Status Cancel(grpc::ServerContext*, const v1::CancelRequest*, v1::Job*) override {
@@ -87,14 +96,16 @@ class ScriptedService : public v1::Trainer::Service {
   }
 
  private:
-  // Returns how often Watch was called before.
-  size_t NoteAskedAfter(int64_t sequence) {
+  Script NextScript(int64_t after_sequence) {
     MutexLock lock(&mutex_);
-    asked_after_.push_back(sequence);
-    return asked_after_.size() - 1;
+    asked_after_.push_back(after_sequence);
+    return scripts_.at(asked_after_.size() - 1);
   }
 
   Mutex mutex_;
+  std::vector<Script> scripts_ ABSL_GUARDED_BY(mutex_);
+  v1::Job job_ ABSL_GUARDED_BY(mutex_);
+  grpc::Status get_job_status_ ABSL_GUARDED_BY(mutex_) = grpc::Status::OK;
   std::vector<int64_t> asked_after_ ABSL_GUARDED_BY(mutex_);
 };
 
@@ -133,7 +144,7 @@ class JobFollowerTest : public ::testing::Test {
 };
 
 TEST_F(JobFollowerTest, KnowsHowTheJobEnded) {
-  service_.scripts = {{{State(1, v1::RUNNING), Summary(2, 96), State(3, v1::FAILED, "rank 1 was lost")}}};
+  service_.Play({{{State(1, v1::RUNNING), Summary(2, 96), State(3, v1::FAILED, "rank 1 was lost")}}});
   ASSERT_OK(Follow());
   EXPECT_THAT(seen_, ElementsAre(1, 2, 3));
   EXPECT_EQ(follower_->summary().state(), v1::FAILED);
@@ -142,38 +153,40 @@ TEST_F(JobFollowerTest, KnowsHowTheJobEnded) {
 }
 
 TEST_F(JobFollowerTest, GoesOnAfterTheLastEventWhenTheConnectionComesBack) {
-  service_.scripts = {{{State(1, v1::STARTING), State(2, v1::RUNNING), Progress(2)}, kUnavailable},
-                      {{}, kUnavailable},
-                      {{Summary(3, 96), State(4, v1::SUCCEEDED)}}};
+  service_.Play({{{State(1, v1::STARTING), State(2, v1::RUNNING), Progress(2)}, kUnavailable},
+                 {{}, kUnavailable},
+                 {{Summary(3, 96), State(4, v1::SUCCEEDED)}}});
   ASSERT_OK(Follow());
   EXPECT_THAT(service_.AskedAfter(), ElementsAre(0, 2, 2));
   EXPECT_THAT(seen_, ElementsAre(1, 2, 2, 3, 4));
 }
 
 TEST_F(JobFollowerTest, GivesUpWhenTheClusterDoesNotComeBack) {
-  service_.scripts = {{{State(1, v1::RUNNING)}, kUnavailable}};
-  service_.get_job_status = kUnavailable;
-  EXPECT_THAT(Follow(), StatusIs(absl::StatusCode::kUnavailable,
-                                 AllOf(HasSubstr("lost the connection"), HasSubstr("lockstep watch job-1"))));
+  service_.Play({{{State(1, v1::RUNNING)}, kUnavailable}});
+  service_.AnswerGetJob({}, kUnavailable);
+  EXPECT_THAT(Follow(), StatusIs(absl::StatusCode::kUnavailable, AllOf(HasSubstr("the daemon shuts down"),
+                                                                       HasSubstr("lockstep watch job-1"))));
   EXPECT_EQ(follower_->summary().state(), v1::RUNNING);
 }
 
 TEST_F(JobFollowerTest, SaysThatARestartedClusterForgotTheJob) {
-  service_.scripts = {{{State(1, v1::RUNNING)}, kUnavailable}};
-  service_.get_job_status = grpc::Status(grpc::StatusCode::NOT_FOUND, "no such job");
+  service_.Play({{{State(1, v1::RUNNING)}, kUnavailable}});
+  service_.AnswerGetJob({}, grpc::Status(grpc::StatusCode::NOT_FOUND, "no such job"));
   EXPECT_THAT(Follow(), StatusIs(absl::StatusCode::kUnavailable, HasSubstr("no longer knows job job-1")));
 }
 
 TEST_F(JobFollowerTest, TellsTheCauseOfABrokenConnectionThatIsKnown) {
-  service_.scripts = {{{State(1, v1::RUNNING)}, kUnavailable}};
+  service_.Play({{{State(1, v1::RUNNING)}, kUnavailable}});
   cause_ = absl::UnavailableError("the daemon of rank 0 ended");
   EXPECT_THAT(Follow(), StatusIs(absl::StatusCode::kUnavailable, "the daemon of rank 0 ended"));
 }
 
 TEST_F(JobFollowerTest, AsksForTheEndThatTheStreamDidNotShow) {
-  service_.scripts = {{{State(1, v1::RUNNING)}}};
-  service_.job.set_state(v1::CANCELLED);
-  service_.job.mutable_summary()->set_steps(7);
+  service_.Play({{{State(1, v1::RUNNING)}}});
+  v1::Job job;
+  job.set_state(v1::CANCELLED);
+  job.mutable_summary()->set_steps(7);
+  service_.AnswerGetJob(job, grpc::Status::OK);
   ASSERT_OK(Follow());
   EXPECT_EQ(follower_->summary().state(), v1::CANCELLED);
   EXPECT_EQ(follower_->summary().steps(), 7);
@@ -181,13 +194,13 @@ TEST_F(JobFollowerTest, AsksForTheEndThatTheStreamDidNotShow) {
 }
 
 TEST_F(JobFollowerTest, OtherErrorsEndTheWatchAtOnce) {
-  service_.scripts = {{{}, grpc::Status(grpc::StatusCode::NOT_FOUND, "no such job")}};
+  service_.Play({{{}, grpc::Status(grpc::StatusCode::NOT_FOUND, "no such job")}});
   EXPECT_THAT(Follow(), StatusIs(absl::StatusCode::kNotFound, "no such job"));
 }
 
 TEST_F(JobFollowerTest, CancelsTheJobOnceAndFollowsItToItsEnd) {
-  service_.scripts = {{{State(1, v1::RUNNING)}, grpc::Status::CANCELLED, /*waits_for_cancel=*/true},
-                      {{State(2, v1::CANCELLED, "cancelled by the user")}}};
+  service_.Play({{{State(1, v1::RUNNING)}, grpc::Status::CANCELLED, /*waits_for_cancel=*/true},
+                 {{State(2, v1::CANCELLED, "cancelled by the user")}}});
   ASSERT_OK(Follow([](JobFollower* follower) { follower->CancelJob(); }));
   EXPECT_EQ(service_.cancels, 1);
   EXPECT_THAT(service_.AskedAfter(), ElementsAre(0, 1));

@@ -63,8 +63,9 @@ ChiefLink::ChiefLink(const ChiefLinkOptions& options, const v1::Identity& self,
 
 ChiefLink::~ChiefLink() { Stop("the daemon shuts down"); }
 
-void ChiefLink::Start(JobRunner* runner) {
+void ChiefLink::Start(JobRunner* runner, std::function<void()> on_lost) {
   runner_ = runner;
+  on_lost_ = std::move(on_lost);
   join_thread_ = std::thread([this] { JoinForever(); });
   time_thread_ = std::thread([this] { KeepTime(); });
 }
@@ -145,16 +146,23 @@ absl::Status ChiefLink::JoinOnce() {
     if (stopping_) return absl::CancelledError("the daemon shuts down");
     stream_ = stream;
     last_heard_ = absl::Now();
+    silence_ = absl::OkStatus();
   }
   v1::WorkerMessage hello;
   *hello.mutable_hello() = self_;
   stream->Write(hello);
   v1::ChiefMessage message;
   while (stream->Read(&message)) Handle(message);
-  absl::Status status = stream->Finish();
-  if (status.ok()) status = absl::UnavailableError("the chief has closed the connection");
+  const absl::Status status = EndOf(stream.get());
   Lost(status);
   return status;
+}
+
+absl::Status ChiefLink::EndOf(Stream* stream) {
+  const absl::Status status = stream->Finish();
+  MutexLock lock(&mutex_);
+  if (!silence_.ok()) return silence_;
+  return status.ok() ? absl::UnavailableError("the chief has closed the connection") : status;
 }
 
 void ChiefLink::Handle(const v1::ChiefMessage& message) {
@@ -175,9 +183,12 @@ void ChiefLink::Lost(const absl::Status& why) {
   {
     MutexLock lock(&mutex_);
     if (!joined_ || stopping_) return;
+    joined_ = false;
+    last_error_ = why;
   }
   LOG(WARNING) << "rank 0 (" << chief_address_ << ") lost: " << why.message();
   runner_->EndAll(MakePeerLostStatus(0, chief_address_, why.message()));
+  on_lost_();
 }
 
 void ChiefLink::KeepTime() {
@@ -190,11 +201,15 @@ void ChiefLink::KeepTime() {
       MutexLock lock(&mutex_);
       if (mutex_.AwaitWithDeadline(Condition(&stopping_), absl::Now() + options_.heartbeat_interval)) return;
       stream = stream_;
-      silent = absl::Now() - last_heard_ >= options_.heartbeat_timeout;
+      const absl::Duration heard_ago = absl::Now() - last_heard_;
+      silent = heard_ago >= options_.heartbeat_timeout;
+      if (silent && silence_.ok()) {
+        silence_ = absl::UnavailableError(absl::StrCat(
+            "no heartbeat for ", absl::FormatDuration(absl::Trunc(heard_ago, absl::Milliseconds(10)))));
+      }
     }
     if (stream == nullptr) continue;
     if (silent) {
-      LOG(WARNING) << "no heartbeat from rank 0 for " << absl::FormatDuration(options_.heartbeat_timeout);
       stream->Cancel();
     } else {
       stream->Write(heartbeat);

@@ -4,6 +4,7 @@
 #ifndef LOCKSTEP_WORKER_CHIEF_LINK_H_
 #define LOCKSTEP_WORKER_CHIEF_LINK_H_
 
+#include <functional>
 #include <memory>
 #include <string>
 #include <thread>
@@ -32,8 +33,9 @@ class ChiefLink {
   ChiefLink(const ChiefLinkOptions& options, const v1::Identity& self, const std::string& chief_address);
   ~ChiefLink();
 
-  // Begins to join. `runner` outlives Stop.
-  void Start(JobRunner* runner);
+  // Begins to join. `runner` outlives Stop. `on_lost` is called when a chief that was joined is lost, after
+  // LostError() says why.
+  void Start(JobRunner* runner, std::function<void()> on_lost);
   // Says goodbye to the chief and ends the threads. Idempotent.
   void Stop(const std::string& why);
 
@@ -54,16 +56,20 @@ class ChiefLink {
   void KeepTime();
   void Handle(const v1::ChiefMessage& message);
   void Lost(const absl::Status& why);
+  // How the stream has ended: what was missed tells more than what gRPC says.
+  absl::Status EndOf(Stream* stream);
   bool HasNoStream() const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) { return stream_ == nullptr; }
 
   const ChiefLinkOptions options_;
   const v1::Identity self_;
   const std::string chief_address_;
   JobRunner* runner_ = nullptr;
+  std::function<void()> on_lost_;
 
   mutable Mutex mutex_;
   std::shared_ptr<Stream> stream_ ABSL_GUARDED_BY(mutex_);  // null while there is none
   absl::Time last_heard_ ABSL_GUARDED_BY(mutex_);
+  absl::Status silence_ ABSL_GUARDED_BY(mutex_);  // of the chief on this stream, once it was too long
   absl::Status last_error_ ABSL_GUARDED_BY(mutex_);
   bool joined_ ABSL_GUARDED_BY(mutex_) = false;
   bool ever_joined_ ABSL_GUARDED_BY(mutex_) = false;

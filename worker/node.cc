@@ -197,7 +197,7 @@ absl::Status NodeImpl::Listen() {
       runner_options, &connector_, body_.get(),
       [this](const v1::JobOutcome& outcome, const v1::JobSummary& summary) { OnOutcome(outcome, summary); });
   if (chief_ != nullptr) chief_->Start(runner_.get());
-  if (link_ != nullptr) link_->Start(runner_.get());
+  if (link_ != nullptr) link_->Start(runner_.get(), [this] { forwarding_service_->EndWatches(); });
   return absl::OkStatus();
 }
 

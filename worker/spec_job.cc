@@ -14,7 +14,8 @@ namespace {
 constexpr absl::Duration kDefaultTimeout = absl::Seconds(600);
 
 std::string TaskName(const v1::JobSpec& spec) {
-  return v1::JobSpec::Task_Name(spec.task() == v1::JobSpec::TASK_UNSPECIFIED ? v1::JobSpec::FIT : spec.task());
+  return v1::JobSpec::Task_Name(spec.task() == v1::JobSpec::TASK_UNSPECIFIED ? v1::JobSpec::FIT
+                                                                             : spec.task());
 }
 
 }  // namespace

@@ -147,9 +147,14 @@ grpc::Status ForwardingTrainerService::DescribeCluster(grpc::ServerContext* cont
 
 grpc::Status ForwardingTrainerService::Watch(grpc::ServerContext* context, const v1::WatchRequest* request,
                                              grpc::ServerWriter<v1::JobEvent>* writer) {
-  if (const absl::Status chief = chief_status_(); !chief.ok()) return ChiefUnreachable(chief.message());
   // Cancelled with the client's call: no watch of the chief outlives its watcher.
   const std::unique_ptr<grpc::ClientContext> to_chief = grpc::ClientContext::FromServerContext(*context);
+  {
+    MutexLock lock(&mutex_);
+    watches_.insert(to_chief.get());
+  }
+  // Asked after the insertion, so that a loss in between is not missed.
+  if (const absl::Status chief = chief_status_(); !chief.ok()) to_chief->TryCancel();
   const std::unique_ptr<grpc::ClientReader<v1::JobEvent>> reader = chief_->Watch(to_chief.get(), *request);
   v1::JobEvent event;
   while (reader->Read(&event)) {
@@ -158,8 +163,18 @@ grpc::Status ForwardingTrainerService::Watch(grpc::ServerContext* context, const
     break;
   }
   const grpc::Status status = reader->Finish();
+  {
+    MutexLock lock(&mutex_);
+    watches_.erase(to_chief.get());
+  }
+  if (const absl::Status chief = chief_status_(); !chief.ok()) return ChiefUnreachable(chief.message());
   return status.error_code() == grpc::StatusCode::UNAVAILABLE ? ChiefUnreachable(status.error_message())
                                                               : status;
+}
+
+void ForwardingTrainerService::EndWatches() {
+  MutexLock lock(&mutex_);
+  for (grpc::ClientContext* watch : watches_) watch->TryCancel();
 }
 
 }  // namespace lockstep

@@ -7,11 +7,13 @@
 #include <atomic>
 #include <functional>
 #include <memory>
+#include <set>
 #include <string>
 #include <vector>
 
 #include "absl/status/status.h"
 #include "absl/strings/string_view.h"
+#include "base/mutex.h"
 #include "proto/trainer.grpc.pb.h"
 #include "worker/chief.h"
 #include "worker/job_table.h"
@@ -71,6 +73,9 @@ class ForwardingTrainerService : public v1::Trainer::Service {
   grpc::Status DescribeCluster(grpc::ServerContext* context, const v1::DescribeClusterRequest* request,
                                v1::Cluster* response) override;
 
+  // Ends the watches of clients: the chief is lost. They are told what `chief_status` says.
+  void EndWatches();
+
  private:
   // Runs a unary call on the chief within the caller's deadline, or a minute.
   template <typename Request, typename Response>
@@ -86,6 +91,9 @@ class ForwardingTrainerService : public v1::Trainer::Service {
   const std::function<absl::Status()> chief_status_;
   const std::function<v1::Cluster()> describe_own_view_;
   const std::unique_ptr<v1::Trainer::Stub> chief_;
+
+  Mutex mutex_;
+  std::set<grpc::ClientContext*> watches_ ABSL_GUARDED_BY(mutex_);
 };
 
 }  // namespace lockstep
