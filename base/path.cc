@@ -5,6 +5,7 @@
 #include <system_error>
 
 #include "absl/status/status.h"
+#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 
 namespace lockstep {
@@ -36,7 +37,7 @@ fs::path ToPath(absl::string_view text) { return fs::path(text.begin(), text.end
 absl::StatusOr<std::string> ResolveBelow(absl::string_view root, absl::string_view path,
                                          absl::string_view field) {
   if (path.empty()) return absl::InvalidArgumentError(absl::StrCat(field, ": the path is empty"));
-  if (path.find('\0') != absl::string_view::npos) {
+  if (absl::StrContains(path, '\0')) {
     return absl::InvalidArgumentError(absl::StrCat(field, ": the path holds a zero byte"));
   }
   std::error_code error;

@@ -75,7 +75,7 @@ absl::Status WriteNpz(absl::Span<const NamedTensor> tensors, const std::string& 
   // Writes a temporary file beside `path` and renames it.
   if (zip_close(archive.get()) != 0)
     return absl::UnknownError(absl::StrCat(path, ": ", zip_strerror(archive.get())));
-  archive.release();
+  static_cast<void>(archive.release());  // zip_close has freed it
   return absl::OkStatus();
 }
 

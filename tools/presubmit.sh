@@ -30,7 +30,7 @@ bazel --output_base="${TMPDIR:-/tmp}/lockstep-clang" build --config=clang --syml
 if [[ ${#changed[@]} -gt 0 ]]; then
   echo "== clang-tidy"
   for source in "${changed[@]}"; do
-    [[ $source == *.cc ]] && clang-tidy --quiet "$source" -- -std=c++17 -I. -Ibazel-bin -march=x86-64-v2
+    [[ $source == *.cc ]] && clang-tidy --quiet "$source" -- -std=c++17 -I. -Ibazel-bin -march=x86-64-v3
   done
 fi
 

@@ -1,6 +1,7 @@
 #include "tools/time_report.h"
 
 #include <algorithm>
+#include <cmath>
 #include <vector>
 
 #include "absl/strings/str_cat.h"
@@ -25,7 +26,7 @@ double Total(const v1::RankStats& rank) {
 double InputShare(const v1::RankStats& rank) { return rank.input_seconds() / Total(rank); }
 double ExposedShare(const v1::RankStats& rank) { return rank.exposed_communication_seconds() / Total(rank); }
 
-int Percent(double share) { return static_cast<int>(share * 100 + 0.5); }
+int Percent(double share) { return static_cast<int>(std::lround(share * 100)); }
 
 template <typename Share>
 const v1::RankStats& RankWithMost(const v1::JobSummary& summary, Share share) {
