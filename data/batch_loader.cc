@@ -57,7 +57,12 @@ absl::StatusOr<std::unique_ptr<BatchLoader>> BatchLoader::Create(std::shared_ptr
 
 BatchLoader::BatchLoader(std::shared_ptr<const Dataset> dataset, Sampler sampler,
                          const BatchLoaderOptions& options, int slots)
-    : dataset_(std::move(dataset)), sampler_(std::move(sampler)), options_(options), slots_(slots) {}
+    : dataset_(std::move(dataset)),
+      sampler_(std::move(sampler)),
+      options_(options),
+      slots_(slots),
+      next_to_hand_out_(options.first_epoch * sampler_.steps_per_epoch() + options.first_step),
+      next_to_claim_(next_to_hand_out_) {}
 
 BatchLoader::~BatchLoader() {
   {

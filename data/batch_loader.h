@@ -38,6 +38,9 @@ struct BatchLoaderOptions {
   int prefetch = 2;         // batches prepared in advance; raised to `threads`, so that each has work
   int threads = 1;          // that read, each a batch of its own
   int64_t num_classes = 0;  // class labels must lie in [0, num_classes); 0: not checked
+  // Where to begin, as for Seek.
+  int64_t first_epoch = 0;
+  int64_t first_step = 0;
 };
 
 // Seek, Next and stats are for one thread, the consumer.
@@ -48,7 +51,7 @@ class BatchLoader {
     absl::Duration reading;  // by the loader's threads, summed
   };
 
-  // Begins to read at epoch 0, step 0.
+  // Begins to read.
   // Errors: INVALID_ARGUMENT for counts below 1; RESOURCE_EXHAUSTED if the buffers would not fit memory.
   static absl::StatusOr<std::unique_ptr<BatchLoader>> Create(std::shared_ptr<const Dataset> dataset,
                                                              Sampler sampler,
@@ -99,8 +102,8 @@ class BatchLoader {
 
   // A batch's sequence number is epoch * steps_per_epoch + step.
   mutable Mutex mutex_;
-  int64_t next_to_hand_out_ ABSL_GUARDED_BY(mutex_) = 0;  // or handed out, and not given back yet
-  int64_t next_to_claim_ ABSL_GUARDED_BY(mutex_) = 0;
+  int64_t next_to_hand_out_ ABSL_GUARDED_BY(mutex_);  // or handed out, and not given back yet
+  int64_t next_to_claim_ ABSL_GUARDED_BY(mutex_);
   int reads_under_way_ ABSL_GUARDED_BY(mutex_) = 0;
   bool seeking_ ABSL_GUARDED_BY(mutex_) = false;
   bool stopped_ ABSL_GUARDED_BY(mutex_) = false;

@@ -81,6 +81,16 @@ TEST(BatchLoaderTest, BatchesComeInOrderWhateverTheNumberOfThreads) {
   }
 }
 
+TEST(BatchLoaderTest, BeginsWhereItIsTold) {
+  const SamplerOptions options = Shuffled(50, 8);
+  BatchLoaderOptions loader_options;
+  loader_options.first_epoch = 4;
+  loader_options.first_step = 6;
+  const auto loader = Load(NumberedRows(50), options, loader_options);
+  ExpectBatch(loader->Next(), Make(options), 4, 6);
+  ExpectBatch(loader->Next(), Make(options), 5, 0);
+}
+
 TEST(BatchLoaderTest, SeekGoesOnAtAnyStep) {
   const SamplerOptions options = Shuffled(50, 8);
   const Sampler sampler = Make(options);

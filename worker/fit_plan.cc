@@ -131,18 +131,14 @@ absl::StatusOr<LoaderPlan> PlanTraining(const v1::JobSpec& spec, std::shared_ptr
   return plan;
 }
 
-std::string DescribeDataOrder(const SamplerOptions& order, int64_t steps_per_epoch) {
-  std::string text = absl::StrCat(order.rows, " rows, ", order.shuffle ? "shuffled" : "in file order", ", ",
-                                  steps_per_epoch, " steps of ", order.global_batch);
-  // Shared out by slices of the global batch, it does not matter among how many ranks.
-  if (order.policy == ShardPolicy::kOff) {
-    absl::StrAppend(&text, ", shard OFF on ", order.world_size, " ranks");
-  } else if (order.policy == ShardPolicy::kFile) {
-    text = absl::StrCat("files of ", absl::StrJoin(order.rows_per_rank, " + "), " rows, ",
-                        order.shuffle ? "shuffled" : "in file order", ", ", steps_per_epoch, " steps of ",
-                        order.global_batch);
-  }
-  return text;
+std::string DescribeDataOrder(const SamplerOptions& order) {
+  const std::string rows = order.policy == ShardPolicy::kFile ? absl::StrJoin(order.rows_per_rank, " + ")
+                                                              : absl::StrCat(order.rows);
+  const std::string text = absl::StrFormat("%s rows, %s, %d per step", rows,
+                                           order.shuffle ? "shuffled" : "in file order", order.global_batch);
+  // Slices of the global batch are the same rows among any number of ranks; copies are not.
+  if (order.policy != ShardPolicy::kOff) return text;
+  return absl::StrFormat("%s of %d copies", text, order.world_size);
 }
 
 absl::StatusOr<LoaderPlan> PlanPass(const v1::JobSpec& spec, std::shared_ptr<const Dataset> dataset,

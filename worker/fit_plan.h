@@ -57,7 +57,7 @@ absl::StatusOr<LoaderPlan> PlanTraining(const v1::JobSpec& spec, std::shared_ptr
 
 // Which rows each step of an epoch takes, in words: two jobs with the same text and seed go through the same
 // rows in the same steps.
-std::string DescribeDataOrder(const SamplerOptions& order, int64_t steps_per_epoch);
+std::string DescribeDataOrder(const SamplerOptions& order);
 
 // For one pass in order over the validation rows. Collective with `shard: FILE`.
 absl::StatusOr<LoaderPlan> PlanPass(const v1::JobSpec& spec, std::shared_ptr<const Dataset> dataset,

@@ -63,8 +63,9 @@ absl::Status Trainer::MakeLoaders() {
   steps_per_epoch_ = sampler.steps_per_epoch();
   train_rows_ = plan.total_rows;
   int64_t most_rows = sampler.largest_share();
+  plan.loader.first_epoch = position_.epoch();
+  plan.loader.first_step = position_.step_in_epoch();
   ASSIGN_OR_RETURN(loader_, BatchLoader::Create(plan.dataset, std::move(sampler), plan.loader));
-  loader_->Seek(position_.epoch(), position_.step_in_epoch());
 
   if (data_.validation != nullptr) {
     ASSIGN_OR_RETURN(LoaderPlan pass, PlanPass(spec_, data_.validation, replica_->loss(), communicator_));
@@ -89,7 +90,14 @@ absl::Status Trainer::MakeLoaders() {
 }
 
 absl::Status Trainer::SettleDataOrder() {
-  const std::string order = DescribeDataOrder(data_order_, steps_per_epoch_);
+  const std::string order = DescribeDataOrder(data_order_);
+  if (position_.step_in_epoch() > 0 && position_.step_in_epoch() >= steps_per_epoch_) {
+    return absl::FailedPreconditionError(
+        absl::StrFormat("the checkpoint of step %d lies behind %d steps of an epoch, and an epoch of this "
+                        "job has %d. Resume with "
+                        "a larger fit.steps_per_epoch, or from a checkpoint at the end of an epoch",
+                        position_.step(), position_.step_in_epoch(), steps_per_epoch_));
+  }
   if (position_.step_in_epoch() > 0 && !position_.data_order().empty() && position_.data_order() != order) {
     return absl::FailedPreconditionError(
         absl::StrFormat("the checkpoint of step %d lies within an epoch of %s; this job has %s: the rows "

@@ -365,8 +365,11 @@ class ResumeTest : public ::testing::Test {
   // The rows of the third step cannot be read.
   void BreakOffAfterTwoSteps(const FitRun& run, int world_size) {
     FitRun broken = run;
-    broken.data = [run](int) {
-      return TrainingData{FailAfterReads(run.data(0).train, kSampledRows + 2), nullptr};
+    broken.data = [run](int rank) {
+      TrainingData data = run.data(rank);
+      // Of the rank that saves: it has done so before it asks for the rows.
+      if (rank == 0) data.train = FailAfterReads(data.train, kSampledRows + 2);
+      return data;
     };
     EXPECT_THAT(FitInProcess(broken, world_size)[0].summary.status(),
                 StatusIs(absl::StatusCode::kDataLoss, HasSubstr("broken on purpose")));
@@ -465,19 +468,23 @@ TEST_F(ResumeTest, WithinAnEpochAnotherDataOrderIsRefused) {
   run.spec.mutable_checkpoint()->set_every_steps(1);
   BreakOffAfterTwoSteps(run, 2);
 
-  FitRun unshuffled = run, copied = run, shorter = run, fewer_rows = run;
+  FitRun unshuffled = run, copied = run, fewer_rows = run;
   unshuffled.spec.mutable_data()->mutable_train()->set_shuffle(false);
   copied.spec.mutable_data()->mutable_train()->set_shard(v1::Dataset::OFF);
-  shorter.spec.mutable_fit()->set_steps_per_epoch(3);
   fewer_rows.spec.mutable_data()->set_validation_split(0.1);
   fewer_rows.data = [spec = fewer_rows.spec](int) { return *OpenTrainingData(spec, "."); };
-  for (const FitRun& other : {unshuffled, copied, shorter, fewer_rows}) {
+  for (const FitRun& other : {unshuffled, copied, fewer_rows}) {
     EXPECT_THAT(FitInProcess(other, 2)[0].summary.status(),
                 StatusIs(absl::StatusCode::kFailedPrecondition,
-                         AllOf(HasSubstr("within an epoch of 100 rows, shuffled, 4 steps of 32"),
+                         AllOf(HasSubstr("within an epoch of 100 rows, shuffled, 32 per step"),
                                HasSubstr("the rows that are left cannot be told"))));
   }
-  // On more ranks the rows of a step are the same.
+  FitRun shorter = run;
+  shorter.spec.mutable_fit()->set_steps_per_epoch(2);
+  EXPECT_THAT(FitInProcess(shorter, 2)[0].summary.status(),
+              StatusIs(absl::StatusCode::kFailedPrecondition, HasSubstr("an epoch of this job has 2")));
+  // On more ranks the rows of a step are the same, and an epoch may end sooner or later.
+  run.spec.mutable_fit()->set_steps_per_epoch(3);
   ASSERT_OK(FitInProcess(run, 3)[0].summary);
 }
 
