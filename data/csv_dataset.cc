@@ -131,9 +131,14 @@ absl::Status CsvLoader::ChooseColumns() {
       return InFile(
           absl::InvalidArgumentError(absl::StrCat("column ", Quoted(name), " is both feature and label")));
     }
+    if (std::count(feature_columns_.begin(), feature_columns_.end(), column) > 0) {
+      return InFile(absl::InvalidArgumentError(absl::StrCat("column ", Quoted(name), " is listed twice")));
+    }
     feature_columns_.push_back(column);
   }
   for (size_t column = 0; options_.features.empty() && column < header_.size(); ++column) {
+    // By its name, which must be there once.
+    RETURN_IF_ERROR(FindColumn(header_[column]).status());
     if (column != label_column_) feature_columns_.push_back(column);
   }
   if (feature_columns_.empty()) {

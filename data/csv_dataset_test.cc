@@ -109,6 +109,13 @@ TEST(CsvTest, FeaturesComeInTheOrderTheyAreListed) {
   EXPECT_THAT(all->info().feature_shape, ElementsAre(3));
 }
 
+TEST(CsvTest, AColumnIsTakenOnce) {
+  EXPECT_THAT(Open("a,b,y\n1,2,0\n", Columns({"a", "a"}, "y")).status(),
+              StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("column \"a\" is listed twice")));
+  EXPECT_THAT(Open("a,a,y\n1,2,0\n", Columns({}, "y")).status(),
+              StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("has column \"a\" twice")));
+}
+
 TEST(CsvTest, FeaturesAreScaledAndTheDelimiterChosen) {
   CsvOptions options = Columns({}, "y");
   options.delimiter = ';';

@@ -34,11 +34,11 @@ absl::Status RowRange::Read(absl::Span<const int64_t> rows, float* features,
 absl::StatusOr<TrainValidation> HoldOutLast(std::shared_ptr<const Dataset> dataset, double fraction) {
   const int64_t rows = dataset->info().rows;
   if (!(fraction > 0 && fraction < 1)) {
-    return absl::InvalidArgumentError(absl::StrCat("validation_split ", fraction, " outside (0, 1)"));
+    return absl::InvalidArgumentError(absl::StrCat("data.validation_split ", fraction, " outside (0, 1)"));
   }
   const int64_t train_rows = static_cast<int64_t>(static_cast<double>(rows) * (1 - fraction));
   if (train_rows == 0 || train_rows == rows) {
-    return absl::InvalidArgumentError(absl::StrCat("validation_split ", fraction, " of ", rows,
+    return absl::InvalidArgumentError(absl::StrCat("data.validation_split ", fraction, " of ", rows,
                                                    " rows leaves ", train_rows, " for training and ",
                                                    rows - train_rows, " for validation"));
   }

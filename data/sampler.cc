@@ -89,7 +89,7 @@ absl::StatusOr<Sampler> Sampler::Create(const SamplerOptions& options) {
   Sampler sampler(options);
   if (options.steps_per_epoch > sampler.steps_per_epoch_) {
     return absl::InvalidArgumentError(absl::StrCat(
-        "steps_per_epoch ", options.steps_per_epoch, " is more than the ", sampler.steps_per_epoch_,
+        "fit.steps_per_epoch ", options.steps_per_epoch, " is more than the ", sampler.steps_per_epoch_,
         " steps of ", options.global_batch, " rows that ", sampler.total_rows_, " rows give"));
   }
   if (options.steps_per_epoch > 0) sampler.steps_per_epoch_ = options.steps_per_epoch;

@@ -126,6 +126,10 @@ absl::Status Check(const v1::PiecewiseConstant& spec) {
                      spec.values_size(), " values, but needs one more value than boundaries"));
   }
   for (double value : spec.values()) RETURN_IF_ERROR(CheckRate("piecewise_constant.values", value));
+  if (spec.boundaries_size() > 0 && spec.boundaries(0) < 0) {
+    return absl::InvalidArgumentError(absl::StrCat(
+        "learning_rate.piecewise_constant.boundaries are steps, but the first is ", spec.boundaries(0)));
+  }
   for (int i = 1; i < spec.boundaries_size(); ++i) {
     if (spec.boundaries(i) > spec.boundaries(i - 1)) continue;
     return absl::InvalidArgumentError(

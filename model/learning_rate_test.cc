@@ -96,6 +96,7 @@ TEST(LearningRateTest, BadSpecificationsAreRefused) {
       {"piecewise_constant { boundaries: 10 values: 1 }", "1 boundaries and 1 values"},
       {"piecewise_constant {}", "0 boundaries and 0 values"},
       {"piecewise_constant { boundaries: [10, 10] values: [1, 2, 3] }", "10 follows 10"},
+      {"piecewise_constant { boundaries: -5 values: [1, 2] }", "the first is -5"},
       {"piecewise_constant { boundaries: 10 values: [1, -2] }", "values is -2"},
   };
   for (const auto& [text, message] : cases) {

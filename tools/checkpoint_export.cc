@@ -63,6 +63,12 @@ absl::StatusOr<ExportResult> ExportCheckpoint(const std::string& directory, Whic
     return absl::InvalidArgumentError(
         absl::StrCat("--output ", output, ": must end in .safetensors or .npz, which names the format"));
   }
+  const std::string directory_of_output = ParentDirectory(output);
+  const absl::StatusOr<FileSystem::Kind> kind = FileSystem::Posix()->GetKind(directory_of_output);
+  if (!kind.ok() || *kind != FileSystem::Kind::kDirectory) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("--output ", output, ": ", directory_of_output, " is no directory"));
+  }
   ExportResult result;
   ASSIGN_OR_RETURN(const LoadedCheckpoint checkpoint, Load(directory, which, &result.skipped));
   ASSIGN_OR_RETURN(const Tensors tensors, ReadTensors(checkpoint));

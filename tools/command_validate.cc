@@ -27,7 +27,7 @@ ExitCode Run(const Flags& flags) {
   if (absl::Status checked = CheckJobInput(flags.file, *spec); !checked.ok()) return Report(checked);
   const absl::StatusOr<JobPlan> plan = MakeJobPlan(*spec, flags.workers, flags.data_root);
   if (!plan.ok()) {
-    Report(plan.status());
+    Report(InJobInput(flags.file, plan.status()));
     // Whatever the code: what is wrong is in the job or in its data.
     return ExitCode::kBadUsage;
   }

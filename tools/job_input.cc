@@ -35,8 +35,10 @@ absl::StatusOr<v1::JobSpec> ReadJobInput(const std::string& path) {
 }
 
 absl::Status CheckJobInput(const std::string& path, const v1::JobSpec& spec) {
-  const absl::Status status = CheckJob(spec);
-  if (status.ok()) return status;
+  return InJobInput(path, CheckJob(spec));
+}
+
+absl::Status InJobInput(const std::string& path, const absl::Status& status) {
   return absl::Status(status.code(), absl::StrCat(Name(path), ": ", status.message()));
 }
 

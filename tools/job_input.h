@@ -16,6 +16,9 @@ absl::StatusOr<v1::JobSpec> ReadJobInput(const std::string& path);
 // CheckJob with the path in front of its message. For commands that have no cluster to ask.
 absl::Status CheckJobInput(const std::string& path, const v1::JobSpec& spec);
 
+// `status` with the path in front of its message.
+absl::Status InJobInput(const std::string& path, const absl::Status& status);
+
 }  // namespace lockstep
 
 #endif  // LOCKSTEP_TOOLS_JOB_INPUT_H_

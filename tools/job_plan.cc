@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "base/path.h"
 #include "base/status_macros.h"
 #include "data/sampler.h"
 #include "proto/job.pb.h"
@@ -79,6 +80,11 @@ absl::StatusOr<JobPlan> MakeJobPlan(const v1::JobSpec& spec, int workers, const 
   if (plan.global_batch > 0) plan.shares = Shares(plan.global_batch, workers);
   plan.memory = PlanMemory(model, plan);
 
+  if (!spec.initial_weights().empty()) {
+    const absl::StatusOr<std::string> weights =
+        ResolveBelow(data_root, spec.initial_weights(), "initial_weights");
+    if (!weights.ok() && !IsOnlyMissingHere(weights.status())) return weights.status();
+  }
   const absl::StatusOr<TrainingData> data = OpenTrainingData(spec, data_root);
   plan.data_status = data.status();
   if (!data.ok()) {

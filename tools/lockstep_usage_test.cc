@@ -4,6 +4,8 @@
 #include <algorithm>
 #include <string>
 
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_replace.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "tools/lockstep_runner.h"
@@ -13,6 +15,13 @@ namespace {
 
 using ::testing::HasSubstr;
 using ::testing::StartsWith;
+
+constexpr char kToyJob[] = R"(
+    model { input { shape: 4 } layers { dense { units: 3 } } }
+    compile { loss { sparse_categorical_crossentropy { from_logits: true } } }
+    data { train { synthetic { rows: 10 feature_shape: 4 classes: 3 } } }
+    fit { epochs: 1 batch_size: 2 seed: 1 }
+    on_failure: FAIL)";
 
 class LockstepUsageTest : public ::testing::Test {
  protected:
@@ -40,6 +49,23 @@ TEST_F(LockstepUsageTest, MistakesInFlagsAreExitCode2) {
   ExpectRefused("jobs --address nonsense", 2, "--address \"nonsense\"");
   ExpectRefused("cancel", 2, "job is required");
   ExpectRefused("export --checkpoint x --output m.h5", 2, ".safetensors or .npz");
+}
+
+TEST_F(LockstepUsageTest, DirectoriesThatCannotServeAreExitCode2) {
+  runner_.Write("job", kToyJob);
+  ExpectRefused("local --data_root /nonexistent job", 2, "--data_root /nonexistent is no directory");
+  ExpectRefused("local --output_root /proc/none job", 2, "--output_root cannot be made");
+  ExpectRefused("export --checkpoint x --output /nonexistent/m.npz", 2, "/nonexistent is no directory");
+}
+
+TEST_F(LockstepUsageTest, PathsOutsideOfTheRootsAreRefusedWithTheFile) {
+  runner_.Write("job", absl::StrCat(kToyJob, " initial_weights: '/etc/passwd'"));
+  ExpectRefused("validate job", 2, "job: initial_weights: /etc/passwd");
+}
+
+TEST_F(LockstepUsageTest, WhatTheDataContradictsIsNamedWithFileAndField) {
+  runner_.Write("job", absl::StrReplaceAll(kToyJob, {{"seed: 1", "steps_per_epoch: 99"}}));
+  ExpectRefused("validate job", 2, "job: fit.steps_per_epoch 99");
 }
 
 TEST_F(LockstepUsageTest, FlagsMayStandOnBothSidesOfTheJob) {

@@ -45,6 +45,20 @@ absl::Status SubmitAndFollow(TrainerClient* client, const v1::JobSpec& spec, con
   return Follow(client, response.job_id(), follower, report);
 }
 
+// Before daemons are started that could only fail.
+absl::Status CheckRoots(const LocalFlags& local) {
+  FileSystem* files = FileSystem::Posix();
+  if (!local.data_root.empty()) {
+    const absl::StatusOr<FileSystem::Kind> kind = files->GetKind(local.data_root);
+    if (!kind.ok() || *kind != FileSystem::Kind::kDirectory)
+      return absl::InvalidArgumentError(absl::StrCat("--data_root ", local.data_root, " is no directory"));
+  }
+  if (local.output_root.empty()) return absl::OkStatus();
+  const absl::Status made = CreateDirectories(files, local.output_root);
+  if (made.ok()) return made;
+  return absl::InvalidArgumentError(absl::StrCat("--output_root cannot be made: ", made.message()));
+}
+
 absl::StatusOr<std::string> ChooseLockstepd(const LocalFlags& local) {
   if (local.lockstepd.empty()) return FindLockstepd();
   RETURN_IF_ERROR(CheckProgram(local.lockstepd));
@@ -129,6 +143,7 @@ ExitCode WatchJob(const std::string& job_id, const ClusterFlags& cluster, const 
 ExitCode RunLocally(const v1::JobSpec& spec, const LocalFlags& local, const ReportFlags& report_flags) {
   JobReport report(report_flags);
   if (absl::Status status = report.CheckSummaryFile(); !status.ok()) return Report(status);
+  if (absl::Status status = CheckRoots(local); !status.ok()) return report.Finish(status, {});
   const absl::StatusOr<std::string> lockstepd = ChooseLockstepd(local);
   if (!lockstepd.ok()) return report.Finish(lockstepd.status(), {});
   LogDirectory logs;

@@ -10,11 +10,17 @@
 namespace lockstep {
 namespace {
 
+bool IsLinear(v1::Activation activation) {
+  return activation == v1::LINEAR || activation == v1::ACTIVATION_UNSPECIFIED;
+}
+
+// What the outputs have gone through last. Layers that only hand values on are looked through.
 v1::Activation LastActivation(const v1::Model& model) {
-  if (model.layers().empty()) return v1::LINEAR;
-  const v1::Layer& last = model.layers(model.layers_size() - 1);
-  if (last.has_dense()) return last.dense().activation();
-  if (last.has_activation()) return last.activation().function();
+  for (auto layer = model.layers().rbegin(); layer != model.layers().rend(); ++layer) {
+    if (layer->has_dense()) return layer->dense().activation();
+    if (layer->has_activation() && !IsLinear(layer->activation().function()))
+      return layer->activation().function();
+  }
   return v1::LINEAR;
 }
 

@@ -48,6 +48,10 @@ absl::Status CheckFitFields(const v1::Fit& fit) {
   return absl::OkStatus();
 }
 
+absl::Status CheckGiven(absl::string_view dataset, absl::string_view field, absl::string_view value) {
+  return value.empty() ? Invalid(absl::StrCat(dataset, field), "is required") : absl::OkStatus();
+}
+
 // What can be wrong with a dataset before a file is opened.
 absl::Status CheckSource(absl::string_view field, const v1::Dataset& dataset) {
   switch (dataset.source_case()) {
@@ -60,11 +64,17 @@ absl::Status CheckSource(absl::string_view field, const v1::Dataset& dataset) {
     }
     case v1::Dataset::kCsv:
       if (dataset.csv().paths().empty()) return Invalid(absl::StrCat(field, ".csv.paths"), "is required");
-      if (dataset.csv().label().empty()) return Invalid(absl::StrCat(field, ".csv.label"), "is required");
-      return absl::OkStatus();
-    default:
-      return absl::OkStatus();
+      return CheckGiven(field, ".csv.label", dataset.csv().label());
+    case v1::Dataset::kNpy:
+      RETURN_IF_ERROR(CheckGiven(field, ".npy.features", dataset.npy().features()));
+      return CheckGiven(field, ".npy.labels", dataset.npy().labels());
+    case v1::Dataset::kNpz:
+      return CheckGiven(field, ".npz.path", dataset.npz().path());
+    case v1::Dataset::kIdx:
+      RETURN_IF_ERROR(CheckGiven(field, ".idx.images", dataset.idx().images()));
+      return CheckGiven(field, ".idx.labels", dataset.idx().labels());
   }
+  return absl::OkStatus();
 }
 
 absl::Status CheckDataFields(const v1::JobSpec& spec) {
@@ -105,17 +115,20 @@ absl::Status CheckResources(const v1::JobSpec& spec) {
   return CheckAtLeast("communication_options.timeout_seconds", communication.timeout_seconds(), 0);
 }
 
-// A path that leaves the root whatever the root is. The daemon checks the rest when it knows its root.
-absl::Status CheckInside(absl::string_view field, absl::string_view path) {
+// A path that leaves the root whatever the root is, or is the root. The daemon checks the rest when it knows
+// its root.
+absl::Status CheckInside(absl::string_view field, absl::string_view path, absl::string_view root) {
+  if (path.empty()) return absl::OkStatus();
   int depth = 0;
   for (const absl::string_view part : absl::StrSplit(path, '/', absl::SkipEmpty())) {
     if (part == "..")
       --depth;
     else if (part != ".")
       ++depth;
-    if (depth < 0)
-      return Invalid(field, absl::StrCat("is ", Quoted(path), ", which lies outside of --output_root"));
+    if (depth < 0) return Invalid(field, absl::StrCat("is ", Quoted(path), ", which lies outside of ", root));
   }
+  if (depth == 0)
+    return Invalid(field, absl::StrCat("is ", Quoted(path), ", which is no place below ", root));
   return absl::OkStatus();
 }
 
@@ -131,8 +144,9 @@ absl::Status CheckCheckpointFields(const v1::JobSpec& spec) {
   if (checkpoint.has_keep()) RETURN_IF_ERROR(CheckAtLeast("checkpoint.keep", checkpoint.keep(), 1));
   if (spec.task() == v1::JobSpec::PREDICT && spec.predict().output().empty())
     return Invalid("predict.output", "is required for task: PREDICT");
-  RETURN_IF_ERROR(CheckInside("checkpoint.directory", checkpoint.directory()));
-  return CheckInside("predict.output", spec.predict().output());
+  RETURN_IF_ERROR(CheckInside("checkpoint.directory", checkpoint.directory(), "--output_root"));
+  RETURN_IF_ERROR(CheckInside("initial_weights", spec.initial_weights(), "--data_root"));
+  return CheckInside("predict.output", spec.predict().output(), "--output_root");
 }
 
 // Monitors must be among the metrics, numbers of callbacks in range.

@@ -5,6 +5,7 @@
 #include <limits>
 #include <string>
 
+#include "absl/strings/str_cat.h"
 #include "base/status_matchers.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
@@ -84,6 +85,16 @@ TEST(JobCheckTest, AMistakeInADatasetIsNamedBeforeAFileIsOpened) {
   ExpectRefused(spec, "data.validation.csv.paths is required");
 }
 
+TEST(JobCheckTest, FilesThatADatasetNeedsAreNamed) {
+  v1::JobSpec spec = Valid();
+  spec.mutable_data()->mutable_train()->mutable_npy()->set_features("x.npy");
+  ExpectRefused(spec, "data.train.npy.labels is required");
+  spec.mutable_data()->mutable_train()->mutable_npz();
+  ExpectRefused(spec, "data.train.npz.path is required");
+  spec.mutable_data()->mutable_train()->mutable_idx()->set_images("x");
+  ExpectRefused(spec, "data.train.idx.labels is required");
+}
+
 TEST(JobCheckTest, ExactlyOneBatchSizeMustBeGiven) {
   v1::JobSpec spec = Valid();
   spec.mutable_fit()->set_batch_size(0);
@@ -131,6 +142,24 @@ TEST(JobCheckTest, A32SoftmaxInFrontOfLogitsIsRefused) {
   v1::JobSpec spec = Valid();
   spec.mutable_model()->mutable_layers(0)->mutable_dense()->set_activation(v1::SOFTMAX);
   ExpectRefused(spec, "from_logits");
+}
+
+TEST(JobCheckTest, A32SoftmaxIsSeenThroughLayersThatOnlyHandValuesOn) {
+  for (const char* between :
+       {"reshape { shape: 3 }", "flatten {}", "dropout { rate: 0.5 }", "activation { function: LINEAR }"}) {
+    for (const char* softmax :
+         {"dense { units: 3 activation: SOFTMAX }", "activation { function: SIGMOID }"}) {
+      v1::JobSpec spec = Valid();
+      for (const char* layer : {softmax, between, between})
+        *spec.mutable_model()->add_layers() =
+            ParseJob(absl::StrCat("model { layers { ", layer, " } }"), "test")->model().layers(0);
+      ExpectRefused(spec, "from_logits");
+    }
+  }
+  v1::JobSpec spec = Valid();
+  spec.mutable_model()->mutable_layers(0)->mutable_dense()->set_activation(v1::SOFTMAX);
+  spec.mutable_model()->add_layers()->mutable_dense()->set_units(3);
+  EXPECT_OK(CheckJob(spec));
 }
 
 TEST(JobCheckTest, AHugeModelIsCheckedWithoutTakingItsMemory) {
@@ -181,6 +210,16 @@ TEST(JobCheckTest, APathThatLeavesEveryRootIsRefused) {
   ExpectRefused(spec, "checkpoint.directory");
   spec.mutable_checkpoint()->set_directory("a/../b");
   EXPECT_OK(CheckJob(spec));
+  for (const char* root : {"/", ".", "a/.."}) {
+    spec.mutable_checkpoint()->set_directory(root);
+    ExpectRefused(spec, "checkpoint.directory");
+  }
+  spec = Valid();
+  spec.mutable_predict()->set_output(".");
+  ExpectRefused(spec, "predict.output");
+  spec = Valid();
+  spec.set_initial_weights("../x.safetensors");
+  ExpectRefused(spec, "initial_weights");
 }
 
 TEST(JobCheckTest, CountsBeyondReasonAreRefused) {

@@ -110,8 +110,14 @@ void JobTable::AppendLocked(Entry* entry, v1::JobEvent event) {
 
 absl::StatusOr<std::string> JobTable::Add(const v1::JobSpec& spec, const std::string& request_id) {
   MutexLock lock(&mutex_);
-  if (const auto known = by_request_.find(request_id); !request_id.empty() && known != by_request_.end())
-    return known->second;
+  if (const auto known = by_request_.find(request_id); !request_id.empty() && known != by_request_.end()) {
+    const Entry& entry = entries_[known->second];
+    if (entry.spec.SerializeAsString() == spec.SerializeAsString()) return known->second;
+    return absl::AlreadyExistsError(
+        absl::StrCat("request_id \"", request_id, "\" is that of job ", known->second,
+                     ", which has another specification; give a new one an id of its "
+                     "own"));
+  }
   if (closed_) return absl::UnavailableError("the daemon shuts down");
   if (queue_.size() >= kMostQueuedJobs) {
     return absl::ResourceExhaustedError(

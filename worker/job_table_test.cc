@@ -40,6 +40,10 @@ TEST(JobTableTest, TheSameRequestTwiceIsOneJob) {
   ASSERT_OK_AND_ASSIGN(const std::string second, table.Add(v1::JobSpec(), "request"));
   EXPECT_EQ(first, second);
   EXPECT_EQ(table.List().size(), 1);
+  v1::JobSpec other;
+  other.set_name("other");
+  EXPECT_THAT(table.Add(other, "request"),
+              StatusIs(absl::StatusCode::kAlreadyExists, HasSubstr("is that of job " + first)));
 }
 
 TEST(JobTableTest, AQueuedJobIsCancelledAtOnceAndNeverTaken) {

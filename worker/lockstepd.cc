@@ -154,6 +154,12 @@ int Main(int argc, char** argv) {
   absl::StatusOr<ClusterConfig> cluster = ParseTfConfig(tf_config == nullptr ? "" : tf_config);
   if (!cluster.ok()) return Refuse(cluster.status(), kBadUsage);
   flags.node.cluster = *std::move(cluster);
+  if (flags.node.cluster.from_environment && app.count("--port") > 0) {
+    return Refuse(
+        absl::InvalidArgumentError("--port is for a daemon without TF_CONFIG; with it, --bind HOST:PORT "
+                                   "says where to listen"),
+        kBadUsage);
+  }
   if (!flags.node.cluster.from_environment) LOG(INFO) << "TF_CONFIG is not set: a cluster of this one worker";
   if (!flags.job_file.empty()) {
     absl::StatusOr<v1::JobSpec> spec = ReadJobFile(flags.job_file);

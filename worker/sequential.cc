@@ -176,8 +176,8 @@ absl::StatusOr<v1::JobSummary> Sequential::PredictRows(std::shared_ptr<const Dat
       CheckDatasetFits(dataset->info(), replica_->network().input_shape(), replica_->loss(), "data"));
   std::string path;
   if (strategy_->rank() == 0) {
-    ASSIGN_OR_RETURN(
-        path, ResolveOutput(FilesOf(*strategy_), strategy_->options().output_root, output, "predict.output"));
+    ASSIGN_OR_RETURN(path, ResolveOutputFile(FilesOf(*strategy_), strategy_->options().output_root, output,
+                                             "predict.output"));
   }
   ASSIGN_OR_RETURN(Pass pass, PreparePass(spec, dataset, replica_.get(), strategy_->communicator()));
   RETURN_IF_ERROR(WritePredictions(replica_.get(), strategy_->communicator(), pass.loader.get(), pass.steps,
