@@ -10,15 +10,17 @@
 namespace lockstep {
 namespace {
 
-bool IsLinear(v1::Activation activation) {
-  return activation == v1::LINEAR || activation == v1::ACTIVATION_UNSPECIFIED;
+// Whether values from 0 to 1, as softmax and sigmoid give, stay what they are.
+bool KeepsProbabilities(v1::Activation activation) {
+  return activation == v1::LINEAR || activation == v1::ACTIVATION_UNSPECIFIED || activation == v1::RELU ||
+         activation == v1::LEAKY_RELU || activation == v1::ELU;
 }
 
-// What the outputs have gone through last. Layers that only hand values on are looked through.
+// What the outputs have gone through last. Layers that hand a probability on as it is are looked through.
 v1::Activation LastActivation(const v1::Model& model) {
   for (auto layer = model.layers().rbegin(); layer != model.layers().rend(); ++layer) {
     if (layer->has_dense()) return layer->dense().activation();
-    if (layer->has_activation() && !IsLinear(layer->activation().function()))
+    if (layer->has_activation() && !KeepsProbabilities(layer->activation().function()))
       return layer->activation().function();
   }
   return v1::LINEAR;

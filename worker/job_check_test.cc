@@ -145,8 +145,9 @@ TEST(JobCheckTest, A32SoftmaxInFrontOfLogitsIsRefused) {
 }
 
 TEST(JobCheckTest, A32SoftmaxIsSeenThroughLayersThatOnlyHandValuesOn) {
-  for (const char* between :
-       {"reshape { shape: 3 }", "flatten {}", "dropout { rate: 0.5 }", "activation { function: LINEAR }"}) {
+  for (const char* between : {"reshape { shape: 3 }", "flatten {}", "dropout { rate: 0.5 }",
+                              "activation { function: LINEAR }", "activation { function: RELU }",
+                              "activation { function: LEAKY_RELU }", "activation { function: ELU }"}) {
     for (const char* softmax :
          {"dense { units: 3 activation: SOFTMAX }", "activation { function: SIGMOID }"}) {
       v1::JobSpec spec = Valid();
@@ -159,6 +160,11 @@ TEST(JobCheckTest, A32SoftmaxIsSeenThroughLayersThatOnlyHandValuesOn) {
   v1::JobSpec spec = Valid();
   spec.mutable_model()->mutable_layers(0)->mutable_dense()->set_activation(v1::SOFTMAX);
   spec.mutable_model()->add_layers()->mutable_dense()->set_units(3);
+  EXPECT_OK(CheckJob(spec));
+  // Changes a probability, so nothing is applied twice.
+  spec = Valid();
+  spec.mutable_model()->mutable_layers(0)->mutable_dense()->set_activation(v1::SOFTMAX);
+  spec.mutable_model()->add_layers()->mutable_activation()->set_function(v1::TANH);
   EXPECT_OK(CheckJob(spec));
 }
 
