@@ -1,5 +1,6 @@
 #include "worker/job_check.h"
 
+#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
 #include "base/quoted.h"
@@ -146,7 +147,12 @@ absl::Status CheckCheckpointFields(const v1::JobSpec& spec) {
     return Invalid("predict.output", "is required for task: PREDICT");
   RETURN_IF_ERROR(CheckInside("checkpoint.directory", checkpoint.directory(), "--output_root"));
   RETURN_IF_ERROR(CheckInside("initial_weights", spec.initial_weights(), "--data_root"));
-  return CheckInside("predict.output", spec.predict().output(), "--output_root");
+  RETURN_IF_ERROR(CheckInside("predict.output", spec.predict().output(), "--output_root"));
+  if (absl::EndsWith(spec.predict().output(), "/")) {
+    return Invalid("predict.output",
+                   absl::StrCat("is ", Quoted(spec.predict().output()), ", a directory, not a file"));
+  }
+  return absl::OkStatus();
 }
 
 // Monitors must be among the metrics, numbers of callbacks in range.

@@ -221,8 +221,10 @@ TEST(JobCheckTest, APathThatLeavesEveryRootIsRefused) {
     ExpectRefused(spec, "checkpoint.directory");
   }
   spec = Valid();
-  spec.mutable_predict()->set_output(".");
-  ExpectRefused(spec, "predict.output");
+  for (const char* output : {".", "new/"}) {
+    spec.mutable_predict()->set_output(output);
+    ExpectRefused(spec, "predict.output");
+  }
   spec = Valid();
   spec.set_initial_weights("../x.safetensors");
   ExpectRefused(spec, "initial_weights");
