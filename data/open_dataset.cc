@@ -23,6 +23,13 @@ namespace {
 
 using Result = absl::StatusOr<std::shared_ptr<const Dataset>>;
 
+constexpr char kNpyFeatures[] = "npy.features";
+constexpr char kNpyLabels[] = "npy.labels";
+constexpr char kNpzPath[] = "npz.path";
+constexpr char kIdxImages[] = "idx.images";
+constexpr char kIdxLabels[] = "idx.labels";
+constexpr char kCsvPaths[] = "csv.paths";
+
 absl::StatusOr<std::shared_ptr<const Bytes>> MapBelowRoot(const std::string& path, const OpenOptions& options,
                                                           const char* field) {
   ASSIGN_OR_RETURN(const std::string resolved, ResolveBelow(options.data_root, path, field));
@@ -60,8 +67,8 @@ Result OpenSynthetic(const v1::Synthetic& spec, const OpenOptions& options) {
 
 Result OpenNpy(const v1::Npy& spec, const OpenOptions& options) {
   ASSIGN_OR_RETURN(const float scale, ScaleOf(spec));
-  ASSIGN_OR_RETURN(auto feature_bytes, MapBelowRoot(spec.features(), options, "npy.features"));
-  ASSIGN_OR_RETURN(auto label_bytes, MapBelowRoot(spec.labels(), options, "npy.labels"));
+  ASSIGN_OR_RETURN(auto feature_bytes, MapBelowRoot(spec.features(), options, kNpyFeatures));
+  ASSIGN_OR_RETURN(auto label_bytes, MapBelowRoot(spec.labels(), options, kNpyLabels));
   ASSIGN_OR_RETURN(TypedArray features, ParseNpy(std::move(feature_bytes), FileName(spec.features())));
   ASSIGN_OR_RETURN(TypedArray labels, ParseNpy(std::move(label_bytes), FileName(spec.labels())));
   return FromArrays(std::move(features), std::move(labels), scale, options);
@@ -69,7 +76,7 @@ Result OpenNpy(const v1::Npy& spec, const OpenOptions& options) {
 
 Result OpenNpz(const v1::Npz& spec, const OpenOptions& options) {
   ASSIGN_OR_RETURN(const float scale, ScaleOf(spec));
-  ASSIGN_OR_RETURN(auto bytes, MapBelowRoot(spec.path(), options, "npz.path"));
+  ASSIGN_OR_RETURN(auto bytes, MapBelowRoot(spec.path(), options, kNpzPath));
   ASSIGN_OR_RETURN(const NpzArchive archive, NpzArchive::Open(std::move(bytes), spec.path()));
   ASSIGN_OR_RETURN(TypedArray features, archive.Read(spec.features().empty() ? "x" : spec.features()));
   ASSIGN_OR_RETURN(TypedArray labels, archive.Read(spec.labels().empty() ? "y" : spec.labels()));
@@ -78,8 +85,8 @@ Result OpenNpz(const v1::Npz& spec, const OpenOptions& options) {
 
 Result OpenIdx(const v1::Idx& spec, const OpenOptions& options) {
   ASSIGN_OR_RETURN(const float scale, ScaleOf(spec));
-  ASSIGN_OR_RETURN(auto image_bytes, MapBelowRoot(spec.images(), options, "idx.images"));
-  ASSIGN_OR_RETURN(auto label_bytes, MapBelowRoot(spec.labels(), options, "idx.labels"));
+  ASSIGN_OR_RETURN(auto image_bytes, MapBelowRoot(spec.images(), options, kIdxImages));
+  ASSIGN_OR_RETURN(auto label_bytes, MapBelowRoot(spec.labels(), options, kIdxLabels));
   ASSIGN_OR_RETURN(TypedArray images,
                    ParseIdx(std::move(image_bytes), IdxContent::kImages, FileName(spec.images())));
   ASSIGN_OR_RETURN(TypedArray labels,
@@ -114,13 +121,44 @@ Result OpenCsvFiles(const v1::Csv& spec, const OpenOptions& options) {
   ASSIGN_OR_RETURN(csv.scale, ScaleOf(spec));
   std::vector<CsvFile> files;
   for (const std::string& path : spec.paths()) {
-    ASSIGN_OR_RETURN(auto bytes, MapBelowRoot(path, options, "csv.paths"));
+    ASSIGN_OR_RETURN(auto bytes, MapBelowRoot(path, options, kCsvPaths));
     files.push_back({std::move(bytes), path});
   }
   return OpenCsv(files, csv);
 }
 
+struct NamedPath {
+  const char* field;
+  std::string path;
+};
+
+std::vector<NamedPath> PathsOf(const v1::Dataset& spec) {
+  switch (spec.source_case()) {
+    case v1::Dataset::kNpy:
+      return {{kNpyFeatures, spec.npy().features()}, {kNpyLabels, spec.npy().labels()}};
+    case v1::Dataset::kNpz:
+      return {{kNpzPath, spec.npz().path()}};
+    case v1::Dataset::kIdx:
+      return {{kIdxImages, spec.idx().images()}, {kIdxLabels, spec.idx().labels()}};
+    case v1::Dataset::kCsv: {
+      std::vector<NamedPath> paths;
+      for (const std::string& path : spec.csv().paths()) paths.push_back({kCsvPaths, path});
+      return paths;
+    }
+    case v1::Dataset::kSynthetic:
+    case v1::Dataset::SOURCE_NOT_SET:
+      break;
+  }
+  return {};
+}
+
 }  // namespace
+
+absl::Status CheckDatasetPaths(const v1::Dataset& spec, const std::string& data_root) {
+  for (const NamedPath& named : PathsOf(spec))
+    RETURN_IF_ERROR(ResolveBelow(data_root, named.path, named.field).status());
+  return absl::OkStatus();
+}
 
 Result OpenDataset(const v1::Dataset& spec, const OpenOptions& options) {
   switch (spec.source_case()) {

@@ -5,6 +5,7 @@
 #include <memory>
 #include <string>
 
+#include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "data/dataset.h"
 
@@ -26,6 +27,10 @@ struct OpenOptions {
 // checksums. Messages name the field or the file.
 absl::StatusOr<std::shared_ptr<const Dataset>> OpenDataset(const v1::Dataset& spec,
                                                            const OpenOptions& options);
+
+// Whether all paths of `spec` lie below the root, as OpenDataset wants it of each when it opens it; the files
+// need not be there. INVALID_ARGUMENT naming field and path; NOT_FOUND if the root is missing.
+absl::Status CheckDatasetPaths(const v1::Dataset& spec, const std::string& data_root);
 
 }  // namespace lockstep
 

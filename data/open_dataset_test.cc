@@ -120,6 +120,21 @@ TEST_F(OpenDatasetTest, MissingAndContradictoryFieldsAreNamed) {
               StatusIs(kInvalid, HasSubstr("scale nan")));
 }
 
+TEST_F(OpenDatasetTest, APathOutsideIsFoundBehindFilesThatAreMissing) {
+  for (const char* text : {"npy { features: 'none' labels: '../y' }", "npz { path: '/etc/passwd' }",
+                           "idx { images: 'none' labels: '/etc/passwd' }",
+                           "csv { paths: ['none', '/etc/passwd'] label: 'y' }"}) {
+    v1::Dataset spec;
+    ASSERT_TRUE(google::protobuf::TextFormat::ParseFromString(text, &spec));
+    EXPECT_THAT(CheckDatasetPaths(spec, directory_.path()),
+                StatusIs(kInvalid, HasSubstr("not below the root directory")))
+        << text;
+  }
+  v1::Dataset missing;
+  missing.mutable_npz()->set_path("none");
+  EXPECT_OK(CheckDatasetPaths(missing, directory_.path()));
+}
+
 TEST_F(OpenDatasetTest, PathsOutsideTheDataRootAreRefused) {
   EXPECT_THAT(Open("npz { path: '/etc/passwd' }"),
               StatusIs(kInvalid, AllOf(HasSubstr("npz.path"), HasSubstr("/etc/passwd"),

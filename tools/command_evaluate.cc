@@ -31,6 +31,9 @@ absl::StatusOr<v1::JobSpec> MakeSpec(const Flags& flags) {
   if (!flags.checkpoint.empty()) spec->mutable_checkpoint()->set_directory(flags.checkpoint);
   if (!flags.output.empty()) spec->mutable_predict()->set_output(flags.output);
   if (absl::Status checked = CheckJobInput(flags.file, *spec); !checked.ok()) return checked;
+  if (!flags.on_this_machine) return spec;
+  if (absl::Status checked = CheckJobOutputs(flags.file, *spec, flags.local.output_root); !checked.ok())
+    return checked;
   return spec;
 }
 

@@ -22,6 +22,8 @@ ExitCode Run(const Flags& flags) {
   if (!spec.ok()) return RefuseJob(spec.status(), flags.report);
   if (absl::Status checked = CheckJobInput(flags.file, *spec); !checked.ok())
     return RefuseJob(checked, flags.report);
+  if (absl::Status checked = CheckJobOutputs(flags.file, *spec, flags.local.output_root); !checked.ok())
+    return RefuseJob(checked, flags.report);
   return RunLocally(*spec, flags.local, flags.report);
 }
 

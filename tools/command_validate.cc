@@ -19,12 +19,15 @@ struct Flags {
   std::string file;
   int workers = 1;
   std::string data_root;
+  std::string output_root;
 };
 
 ExitCode Run(const Flags& flags) {
   const absl::StatusOr<v1::JobSpec> spec = ReadJobInput(flags.file);
   if (!spec.ok()) return Report(spec.status());
   if (absl::Status checked = CheckJobInput(flags.file, *spec); !checked.ok()) return Report(checked);
+  if (absl::Status checked = CheckJobOutputs(flags.file, *spec, flags.output_root); !checked.ok())
+    return Report(checked);
   const absl::StatusOr<JobPlan> plan = MakeJobPlan(*spec, flags.workers, flags.data_root);
   if (!plan.ok()) {
     Report(InJobInput(flags.file, plan.status()));
@@ -50,6 +53,10 @@ void AddValidateCommand(CLI::App* app, Action* action) {
       ->check(CLI::Range(1, kMostWorkers))
       ->capture_default_str();
   command->add_option("--data_root", flags->data_root, "directory of the data (default: here)")
+      ->type_name("DIR");
+  command
+      ->add_option("--output_root", flags->output_root,
+                   "directory of checkpoints and predictions (default: here)")
       ->type_name("DIR");
   command->callback([flags, action] { *action = [flags] { return Run(*flags); }; });
 }

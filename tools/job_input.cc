@@ -3,9 +3,11 @@
 #include <cstdio>
 
 #include "absl/strings/str_cat.h"
+#include "base/file_system.h"
 #include "base/status_macros.h"
 #include "worker/job_check.h"
 #include "worker/job_file.h"
+#include "worker/output_path.h"
 
 namespace lockstep {
 namespace {
@@ -36,6 +38,11 @@ absl::StatusOr<v1::JobSpec> ReadJobInput(const std::string& path) {
 
 absl::Status CheckJobInput(const std::string& path, const v1::JobSpec& spec) {
   return InJobInput(path, CheckJob(spec));
+}
+
+absl::Status CheckJobOutputs(const std::string& path, const v1::JobSpec& spec,
+                             const std::string& output_root) {
+  return InJobInput(path, CheckOutputPaths(FileSystem::Posix(), output_root, spec));
 }
 
 absl::Status InJobInput(const std::string& path, const absl::Status& status) {

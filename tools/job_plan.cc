@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "base/file_system.h"
 #include "base/path.h"
 #include "base/status_macros.h"
 #include "data/sampler.h"
@@ -39,6 +40,13 @@ MemoryPlan PlanMemory(const CompiledModel& model, const JobPlan& plan) {
 // The files may lie on the nodes only: no mistake of the job's.
 bool IsOnlyMissingHere(const absl::Status& status) {
   return absl::IsNotFound(status) || absl::IsPermissionDenied(status) || absl::IsUnavailable(status);
+}
+
+absl::Status FindWeights(const v1::JobSpec& spec, const std::string& data_root) {
+  if (spec.initial_weights().empty()) return absl::OkStatus();
+  ASSIGN_OR_RETURN(const std::string path,
+                   ResolveBelow(data_root, spec.initial_weights(), "initial_weights"));
+  return FileSystem::Posix()->GetKind(path).status();
 }
 
 absl::Status PlanData(const TrainingData& data, const CompiledModel& model, JobPlan* plan) {
@@ -80,11 +88,8 @@ absl::StatusOr<JobPlan> MakeJobPlan(const v1::JobSpec& spec, int workers, const 
   if (plan.global_batch > 0) plan.shares = Shares(plan.global_batch, workers);
   plan.memory = PlanMemory(model, plan);
 
-  if (!spec.initial_weights().empty()) {
-    const absl::StatusOr<std::string> weights =
-        ResolveBelow(data_root, spec.initial_weights(), "initial_weights");
-    if (!weights.ok() && !IsOnlyMissingHere(weights.status())) return weights.status();
-  }
+  plan.weights_status = FindWeights(spec, data_root);
+  if (!plan.weights_status.ok() && !IsOnlyMissingHere(plan.weights_status)) return plan.weights_status;
   const absl::StatusOr<TrainingData> data = OpenTrainingData(spec, data_root);
   plan.data_status = data.status();
   if (!data.ok()) {

@@ -40,6 +40,7 @@ struct JobPlan {
 
   // OK if the files could be opened; else why not. They may only be missing on this machine.
   absl::Status data_status;
+  absl::Status weights_status;  // the same of initial_weights, which are looked for and not opened
   std::optional<DatasetInfo> train, validation;
   int64_t steps_per_epoch = 0;  // 0: not known before the job runs (no data here, or shard: FILE)
 };

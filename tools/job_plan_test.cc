@@ -74,6 +74,23 @@ TEST(JobPlanTest, DataThatIsNotHereIsNoMistakeOfTheJob) {
   EXPECT_THAT(JobPlanText(plan), HasSubstr("NOT CHECKED"));
 }
 
+TEST(JobPlanTest, APathOutsideIsAMistakeAlsoWhereOtherFilesAreNotHere) {
+  ASSERT_OK_AND_ASSIGN(const auto root, TemporaryDirectory::Create());
+  const v1::JobSpec spec = MakeSpec(R"(data { train { npz { path: "none" } }
+                                              validation { npy { features: "x.npy" labels: "../y.npy" } } }
+                                       fit { epochs: 3 batch_size: 32 })");
+  EXPECT_THAT(
+      MakeJobPlan(spec, 2, root->path()).status(),
+      StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("data.validation.npy.labels: ../y.npy")));
+}
+
+TEST(JobPlanTest, InitialWeightsThatAreNotHereAreToldOf) {
+  v1::JobSpec spec = Toy();
+  spec.set_initial_weights("no_such.safetensors");
+  ASSERT_OK_AND_ASSIGN(const JobPlan plan, MakeJobPlan(spec, 1, ""));
+  EXPECT_THAT(JobPlanText(plan), HasSubstr("Initial weights: NOT CHECKED"));
+}
+
 TEST(JobPlanTest, NamesBothShapesOfDataThatDoNotFitTheModel) {
   v1::JobSpec spec = Toy();
   spec.mutable_data()->mutable_train()->mutable_synthetic()->set_feature_shape(0, 19);

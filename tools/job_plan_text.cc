@@ -61,6 +61,12 @@ std::string DataText(const JobPlan& plan) {
   return text;
 }
 
+std::string WeightsText(const JobPlan& plan) {
+  if (plan.weights_status.ok()) return "";
+  return absl::StrCat(
+      "Initial weights: NOT CHECKED, not reachable from here: ", plan.weights_status.message(), "\n");
+}
+
 std::string StepsText(const JobPlan& plan) {
   if (plan.epochs == 0) return "";
   if (plan.steps_per_epoch == 0)
@@ -78,7 +84,7 @@ std::string StepsText(const JobPlan& plan) {
 
 std::string JobPlanText(const JobPlan& plan) {
   return absl::StrCat("Job: ", plan.name, "\n\n", LayersText(plan), MemoryText(plan.memory), BatchText(plan),
-                      DataText(plan), StepsText(plan));
+                      DataText(plan), WeightsText(plan), StepsText(plan));
 }
 
 }  // namespace lockstep

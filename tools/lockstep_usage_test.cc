@@ -61,6 +61,12 @@ TEST_F(LockstepUsageTest, DirectoriesThatCannotServeAreExitCode2) {
 TEST_F(LockstepUsageTest, PathsOutsideOfTheRootsAreRefusedWithTheFile) {
   runner_.Write("job", absl::StrCat(kToyJob, " initial_weights: '/etc/passwd'"));
   ExpectRefused("validate job", 2, "job: initial_weights: /etc/passwd");
+  runner_.Write("job", absl::StrCat(kToyJob, " checkpoint { directory: '/outside' }"));
+  ExpectRefused("validate job", 2, "job: checkpoint.directory: /outside");
+  ExpectRefused("local job", 2, "job: checkpoint.directory: /outside");
+  runner_.Write("job", absl::StrCat(kToyJob, " checkpoint { directory: 'saved' }"));
+  ExpectRefused("predict --workers 1 --output .. job", 2, "job: predict.output is \"..\"");
+  ExpectRefused("predict --workers 1 --output /outside job", 2, "job: predict.output: /outside");
 }
 
 TEST_F(LockstepUsageTest, WhatTheDataContradictsIsNamedWithFileAndField) {

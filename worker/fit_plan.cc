@@ -45,6 +45,16 @@ absl::StatusOr<std::shared_ptr<const Dataset>> Open(const v1::Dataset& source, c
   return absl::Status(dataset.status().code(), absl::StrCat(field, ": ", dataset.status().message()));
 }
 
+// Of all files, before one that is missing ends the opening.
+absl::Status CheckPaths(const v1::Data& data, const std::string& data_root) {
+  for (const auto& [field, dataset] :
+       {std::pair("data.train.", &data.train()), std::pair("data.validation.", &data.validation())}) {
+    const absl::Status status = CheckDatasetPaths(*dataset, data_root);
+    if (!status.ok()) return absl::Status(status.code(), absl::StrCat(field, status.message()));
+  }
+  return absl::OkStatus();
+}
+
 BatchLoaderOptions LoaderOptions(const v1::JobSpec& spec, const v1::Dataset& dataset, const Loss& loss) {
   BatchLoaderOptions options;
   if (dataset.has_prefetch()) options.prefetch = dataset.prefetch();
@@ -85,6 +95,7 @@ absl::StatusOr<TrainingData> OpenTrainingData(const v1::JobSpec& spec, const std
   OpenOptions options;
   options.data_root = data_root;
   options.wanted_labels = WantedLabels(spec.compile().loss());
+  RETURN_IF_ERROR(CheckPaths(spec.data(), data_root));
   TrainingData data;
   if (spec.data().has_train()) {
     ASSIGN_OR_RETURN(data.train, Open(spec.data().train(), options, "data.train"));
