@@ -30,6 +30,8 @@ class GrpcGroupHost {
   virtual const GrpcTransportOptions& options() const = 0;
   // Calls a peer. The host owns the stream until it is over.
   virtual GrpcStream* OpenStreamLocked(const std::string& address) = 0;
+  // Works off the completion queue in the calling thread; whether `completion` was done before `deadline`.
+  virtual bool DriveUntil(Completion* completion, absl::Time deadline) = 0;
   // Sets stream->deadline and sees to it that it is kept.
   virtual void SetDeadlineLocked(GrpcStream* stream, absl::Time deadline) = 0;
   // The group is over.
@@ -47,6 +49,9 @@ class GrpcGroup : public Transport {
   void Send(int peer, uint64_t tag, const SendParts& parts, Completion* completion) override;
   void Receive(int peer, uint64_t tag, ReceiveMode mode, const ReceiveParts& parts,
                Completion* completion) override;
+  bool Wait(Completion* completion, absl::Time deadline) override {
+    return host_->DriveUntil(completion, deadline);
+  }
   void Abort(const absl::Status& status) override;
   absl::Status status() const override;
 

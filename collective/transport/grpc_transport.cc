@@ -1,13 +1,10 @@
 #include "collective/transport/grpc_transport.h"
 
-#include <grpcpp/alarm.h>
 #include <grpcpp/channel.h>
 #include <grpcpp/server_builder.h>
 
-#include <chrono>
 #include <deque>
 #include <map>
-#include <thread>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
@@ -20,6 +17,7 @@
 #include "collective/transport/grpc_channel.h"
 #include "collective/transport/grpc_exchange_service.h"
 #include "collective/transport/grpc_group.h"
+#include "collective/transport/grpc_queue.h"
 #include "collective/transport/grpc_stream.h"
 
 namespace lockstep {
@@ -48,23 +46,22 @@ absl::Status CheckGroup(const GroupOptions& group, const GrpcTransportOptions& o
 
 }  // namespace
 
-class GrpcTransportService::Impl : public GrpcGroupHost {
+class GrpcTransportService::Impl : public GrpcGroupHost, public GrpcQueue::Handler {
  public:
   explicit Impl(GrpcTransportOptions options) : options_(options) {}
 
   void RegisterWith(grpc::ServerBuilder* builder) {
     ConfigurePeerServer(options_, builder);
     builder->RegisterService(&service_);
-    queue_ = builder->AddCompletionQueue();
+    queue_ = std::make_unique<GrpcQueue>(builder->AddCompletionQueue(), this);
   }
 
   void Start() {
     CHECK(queue_ != nullptr) << "RegisterWith comes before Start";
-    {
-      MutexLock lock(&mutex_);
-      AcceptLocked();
-    }
-    thread_ = std::thread([this] { Run(); });
+    queue_->Start();
+    MutexLock lock(&mutex_);
+    running_ = true;
+    AcceptLocked();
   }
 
   absl::StatusOr<std::unique_ptr<Transport>> Connect(const GroupOptions& options, absl::Time deadline) {
@@ -72,7 +69,7 @@ class GrpcTransportService::Impl : public GrpcGroupHost {
     std::unique_ptr<GrpcGroup> group;
     {
       MutexLock lock(&mutex_);
-      if (shutting_down_ || !thread_.joinable()) {
+      if (!running_) {
         return absl::FailedPreconditionError("the transport service is not running");
       }
       RETURN_IF_ERROR(registry_.Begin({options.job, options.generation}));
@@ -92,8 +89,8 @@ class GrpcTransportService::Impl : public GrpcGroupHost {
   void Shutdown() {
     {
       MutexLock lock(&mutex_);
-      shutting_down_ = true;
-      if (!thread_.joinable()) return;
+      if (!running_) return;
+      running_ = false;
       const absl::Status status = absl::CancelledError("the daemon is shutting down");
       for (const auto& [id, group] : groups_) group->EndLocked(status, status);
       for (const auto& [stream, owner] : streams_) {
@@ -101,10 +98,8 @@ class GrpcTransportService::Impl : public GrpcGroupHost {
       }
       CHECK(mutex_.AwaitWithDeadline(Condition(this, &Impl::NothingLeft), absl::Now() + kShutdownTimeout))
           << "transports or the server are still there";
-      queue_shut_down_ = true;
     }
     queue_->Shutdown();
-    thread_.join();
   }
 
   Mutex* mutex() override { return &mutex_; }
@@ -114,17 +109,16 @@ class GrpcTransportService::Impl : public GrpcGroupHost {
     std::shared_ptr<grpc::Channel>& channel = channels_[address];
     if (channel == nullptr) channel = MakePeerChannel(address, options_);
     grpc::GenericStub stub(channel);
-    return AddStreamLocked(OpenGrpcStream(&stub, queue_.get()));
+    return AddStreamLocked(OpenGrpcStream(&stub, queue_->get()));
   }
 
   void SetDeadlineLocked(GrpcStream* stream, absl::Time deadline) override {
     stream->deadline = deadline;
-    if (deadline >= next_deadline_) return;
-    next_deadline_ = deadline;
-    // The thread may be waiting for a later time.
-    if (wake_pending_ || queue_shut_down_) return;
-    wake_pending_ = true;
-    wake_.Set(queue_.get(), std::chrono::system_clock::now(), &wake_);
+    queue_->CallAt(deadline);
+  }
+
+  bool DriveUntil(Completion* completion, absl::Time deadline) override {
+    return queue_->DriveUntil(completion, deadline);
   }
 
   void ForgetLocked(GrpcGroup* group) override {
@@ -133,40 +127,12 @@ class GrpcTransportService::Impl : public GrpcGroupHost {
   }
 
  private:
-  bool NothingLeft() const { return streams_.empty() && groups_.empty() && !wake_pending_; }
+  bool NothingLeft() const { return streams_.empty() && groups_.empty(); }
 
-  void Run() {
-    while (true) {
-      absl::Time deadline;
-      {
-        MutexLock lock(&mutex_);
-        deadline = next_deadline_;
-      }
-      void* tag = nullptr;
-      bool ok = false;
-      switch (queue_->AsyncNext(&tag, &ok, absl::ToChronoTime(deadline))) {
-        case grpc::CompletionQueue::SHUTDOWN:
-          return;
-        case grpc::CompletionQueue::TIMEOUT:
-          OnTime();
-          break;
-        case grpc::CompletionQueue::GOT_EVENT:
-          if (tag == &wake_) {
-            MutexLock lock(&mutex_);
-            wake_pending_ = false;
-          } else {
-            TakeOver(tag);
-            OnEvent(*static_cast<GrpcStream::Tag*>(tag), ok);
-          }
-          break;
-      }
-    }
-  }
-
-  void OnTime() {
+  absl::Time OnTime() override {
     MutexLock lock(&mutex_);
     const absl::Time now = absl::Now();
-    next_deadline_ = absl::InfiniteFuture();
+    absl::Time next = absl::InfiniteFuture();
     for (const auto& [stream, owner] : streams_) {
       if (stream->deadline <= now) {
         stream->deadline = absl::InfiniteFuture();
@@ -178,11 +144,13 @@ class GrpcTransportService::Impl : public GrpcGroupHost {
                                                 absl::FormatDuration(options_.waiting_timeout))));
         }
       }
-      next_deadline_ = std::min(next_deadline_, stream->deadline);
+      next = std::min(next, stream->deadline);
     }
+    return next;
   }
 
-  void OnEvent(const GrpcStream::Tag& tag, bool ok) {
+  void OnEvent(void* event, bool ok) override {
+    const GrpcStream::Tag& tag = *static_cast<GrpcStream::Tag*>(event);
     std::unique_ptr<GrpcStream> over;  // destroyed without the lock
     MutexLock lock(&mutex_);
     GrpcStream* stream = tag.stream;
@@ -227,7 +195,7 @@ class GrpcTransportService::Impl : public GrpcGroupHost {
     }
   }
 
-  void AcceptLocked() { AddStreamLocked(AcceptGrpcStream(&service_, queue_.get())); }
+  void AcceptLocked() { AddStreamLocked(AcceptGrpcStream(&service_, queue_->get())); }
 
   void OnAcceptedLocked(GrpcStream* stream, bool ok) {
     if (!ok) {  // the server is shutting down
@@ -235,7 +203,7 @@ class GrpcTransportService::Impl : public GrpcGroupHost {
       return;
     }
     stream->started = true;
-    if (shutting_down_) return RefuseLocked(stream, absl::CancelledError("the daemon is shutting down"));
+    if (!running_) return RefuseLocked(stream, absl::CancelledError("the daemon is shutting down"));
     AcceptLocked();
     if (NumWaitingLocked() > options_.max_waiting_streams) {
       return RefuseLocked(
@@ -311,8 +279,7 @@ class GrpcTransportService::Impl : public GrpcGroupHost {
 
   const GrpcTransportOptions options_;
   GrpcExchangeService service_;
-  std::unique_ptr<grpc::ServerCompletionQueue> queue_;
-  std::thread thread_;
+  std::unique_ptr<GrpcQueue> queue_;
 
   Mutex mutex_;
   std::map<std::string, std::shared_ptr<grpc::Channel>> channels_;  // one per address in TF_CONFIG
@@ -320,11 +287,7 @@ class GrpcTransportService::Impl : public GrpcGroupHost {
   std::map<GrpcStream*, ParsedFrame> waiting_;  // with their hello
   std::map<GroupId, GrpcGroup*> groups_;
   GenerationRegistry registry_;
-  absl::Time next_deadline_ = absl::InfiniteFuture();  // no later than that of any stream
-  grpc::Alarm wake_;
-  bool wake_pending_ = false;
-  bool shutting_down_ = false;
-  bool queue_shut_down_ = false;
+  bool running_ = false;
 };
 
 GrpcTransportService::GrpcTransportService(GrpcTransportOptions options)

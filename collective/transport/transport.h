@@ -61,6 +61,10 @@ class Completion {
     MutexLock lock(&mutex_);
     return mutex_.AwaitWithDeadline(Condition(&done_), deadline);
   }
+  bool done() {
+    MutexLock lock(&mutex_);
+    return done_;
+  }
   absl::Status status() {
     MutexLock lock(&mutex_);
     return status_;
@@ -85,6 +89,10 @@ class Transport {
   // Stores or adds the message that `peer` sends under `tag`. `completion` is done when it is there.
   virtual void Receive(int peer, uint64_t tag, ReceiveMode mode, const ReceiveParts& parts,
                        Completion* completion) = 0;
+
+  // Whether `completion` was done before `deadline`. The calling thread may do the transport's work
+  // meanwhile.
+  virtual bool Wait(Completion* completion, absl::Time deadline) { return completion->Wait(deadline); }
 
   // Ends all operations with `status`, which must not be OK. When it returns, no operation refers to any
   // buffer of a caller any more.
