@@ -25,17 +25,17 @@ absl::Span<T> Fraction(absl::Span<T> all, size_t index, size_t count) {
 ChunkedBuffers::ChunkedBuffers(const ReduceBuffers& buffers, int num_chunks, size_t segment_bytes)
     : buffers_(buffers), num_chunks_(num_chunks), segment_bytes_(segment_bytes) {
   for (int chunk = 0; chunk < num_chunks; ++chunk) {
-    const size_t bytes = SizeBytes(Chunk(chunk));
+    const size_t bytes = SizeBytes(ChunkOf(buffers, chunk, num_chunks));
     num_segments_ = std::max<int64_t>(num_segments_, (bytes + segment_bytes - 1) / segment_bytes);
   }
 }
 
-ReduceBuffers ChunkedBuffers::Chunk(int chunk) const {
-  return {Fraction(buffers_.doubles, chunk, num_chunks_), Fraction(buffers_.floats, chunk, num_chunks_)};
+ReduceBuffers ChunkOf(const ReduceBuffers& buffers, int chunk, int num_chunks) {
+  return {Fraction(buffers.doubles, chunk, num_chunks), Fraction(buffers.floats, chunk, num_chunks)};
 }
 
 ReduceBuffers ChunkedBuffers::Segment(int chunk, int64_t segment) const {
-  const ReduceBuffers all = Chunk(chunk);
+  const ReduceBuffers all = ChunkOf(buffers_, chunk, num_chunks_);
   const size_t begin = segment * segment_bytes_;
   const size_t end = begin + segment_bytes_;
   return {Intersect(all.doubles, 0, begin, end),

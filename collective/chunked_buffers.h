@@ -26,13 +26,14 @@ class ChunkedBuffers {
   ReduceBuffers Segment(int chunk, int64_t segment) const;
 
  private:
-  ReduceBuffers Chunk(int chunk) const;
-
   const ReduceBuffers buffers_;
-  const size_t num_chunks_;
+  const int num_chunks_;
   const size_t segment_bytes_;
   int64_t num_segments_ = 0;
 };
+
+// Chunk `chunk` of `num_chunks`, in one piece.
+ReduceBuffers ChunkOf(const ReduceBuffers& buffers, int chunk, int num_chunks);
 
 inline size_t SizeBytes(const ReduceBuffers& buffers) {
   return buffers.doubles.size() * sizeof(double) + buffers.floats.size() * sizeof(float);

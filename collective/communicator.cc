@@ -12,6 +12,8 @@
 #include "base/status_macros.h"
 #include "collective/chunked_buffers.h"
 #include "collective/exchange.h"
+#include "collective/mesh_all_reduce.h"
+#include "collective/one_hop_all_reduce.h"
 #include "collective/ring_all_gather.h"
 #include "collective/ring_all_reduce.h"
 #include "collective/ring_broadcast.h"
@@ -23,6 +25,15 @@ namespace {
 // backward pass is never held up.
 constexpr size_t kMaxQueuedOperations = 1024;
 
+// Beyond these, one hop sends too many bytes, and a mesh is too many streams at once.
+constexpr size_t kMostOneHopBytes = size_t{256} << 10;
+constexpr int kMostMeshRanks = 8;
+
+Algorithm ChooseAlgorithm(size_t bytes, int world_size) {
+  if (bytes * (world_size - 1) <= kMostOneHopBytes) return Algorithm::kOneHop;
+  return world_size <= kMostMeshRanks ? Algorithm::kMesh : Algorithm::kRing;
+}
+
 struct Operation {
   absl::string_view name;
   size_t size_bytes;
@@ -32,7 +43,9 @@ struct Operation {
 class RingCommunicator : public Communicator {
  public:
   RingCommunicator(std::unique_ptr<Transport> transport, CommunicatorOptions options)
-      : transport_(std::move(transport)), options_(options), thread_([this] { RunOperations(); }) {}
+      : transport_(std::move(transport)), group_{transport_.get(), options, {}}, thread_([this] {
+          RunOperations();
+        }) {}
 
   ~RingCommunicator() override {
     bool idle;
@@ -48,10 +61,7 @@ class RingCommunicator : public Communicator {
   int rank() const override { return transport_->rank(); }
   int world_size() const override { return transport_->world_size(); }
 
-  void StartAllReduce(const ReduceBuffers& buffers) override {
-    Start({"all-reduce", SizeBytes(buffers),
-           [buffers](Exchange* exchange) { return RingAllReduce(buffers, exchange); }});
-  }
+  void StartAllReduce(const ReduceBuffers& buffers) override { Start(AllReduceOf(buffers)); }
 
   absl::Status WaitAll() override {
     const absl::Time start = absl::Now();
@@ -62,36 +72,30 @@ class RingCommunicator : public Communicator {
     return error_;
   }
 
-  absl::Status AllReduce(const ReduceBuffers& buffers) override {
-    StartAllReduce(buffers);
-    return WaitAll();
-  }
+  absl::Status AllReduce(const ReduceBuffers& buffers) override { return Run(AllReduceOf(buffers)); }
 
   absl::Status Broadcast(int root, absl::Span<std::byte> bytes) override {
     if (root < 0 || root >= world_size()) {
       return absl::InvalidArgumentError(
           absl::StrCat("broadcast from rank ", root, " in a group of ", world_size()));
     }
-    Start({"broadcast", bytes.size(),
-           [root, bytes](Exchange* exchange) { return RingBroadcast(root, bytes, exchange); }});
-    return WaitAll();
+    return Run({"broadcast", bytes.size(),
+                [root, bytes](Exchange* exchange) { return RingBroadcast(root, bytes, exchange); }});
   }
 
   absl::StatusOr<std::vector<std::string>> AllGather(absl::string_view mine) override {
     std::vector<std::string> all;
-    Start({"all-gather", mine.size(),
-           [mine, &all](Exchange* exchange) { return RingAllGather(mine, &all, exchange); }});
-    RETURN_IF_ERROR(WaitAll());
+    RETURN_IF_ERROR(Run({"all-gather", mine.size(),
+                         [mine, &all](Exchange* exchange) { return RingAllGather(mine, &all, exchange); }}));
     return all;
   }
 
   absl::Status Barrier() override {
     // The one element's sum needs every rank, and every rank needs the sum.
     double token = 1;
-    Start({"barrier", sizeof(token), [&token](Exchange* exchange) {
-             return RingAllReduce({absl::MakeSpan(&token, 1), {}}, exchange);
-           }});
-    return WaitAll();
+    Operation barrier = AllReduceOf({absl::MakeSpan(&token, 1), {}});
+    barrier.name = "barrier";
+    return Run(std::move(barrier));
   }
 
   void Abort(const absl::Status& status) override {
@@ -121,17 +125,51 @@ class RingCommunicator : public Communicator {
     CHECK(queue_.Push(std::move(operation)));
   }
 
-  void RunOperations() {
-    int64_t sequence = 0;
-    while (std::optional<Operation> operation = queue_.Pop()) {
-      Exchange exchange(transport_.get(), &options_, operation->name, sequence++, operation->size_bytes);
-      absl::Status status = FirstError();
-      if (status.ok()) {
-        status = operation->run(&exchange);
-        if (!status.ok()) transport_->Abort(status);
+  Operation AllReduceOf(const ReduceBuffers& buffers) const {
+    const size_t bytes = SizeBytes(buffers);
+    Algorithm algorithm = group_.options.algorithm;
+    if (algorithm == Algorithm::kAuto) algorithm = ChooseAlgorithm(bytes, world_size());
+    auto* const all_reduce = algorithm == Algorithm::kOneHop ? &OneHopAllReduce
+                             : algorithm == Algorithm::kMesh ? &MeshAllReduce
+                                                             : &RingAllReduce;
+    return {"all-reduce", bytes,
+            [buffers, all_reduce](Exchange* exchange) { return all_reduce(buffers, exchange); }};
+  }
+
+  // Starts an operation and waits: in the calling thread if nothing is under way.
+  absl::Status Run(Operation operation) {
+    bool idle;
+    const absl::Time start = absl::Now();
+    {
+      MutexLock lock(&mutex_);
+      idle = under_way_ == 0;
+      if (idle) {
+        ++under_way_;
+        busy_since_ = start;
       }
-      OnEnd(status, exchange.bytes_sent());
     }
+    if (!idle) {
+      Start(std::move(operation));
+      return WaitAll();
+    }
+    RunOne(operation);
+    MutexLock lock(&mutex_);
+    stats_.exposed += absl::Now() - start;
+    return error_;
+  }
+
+  void RunOperations() {
+    while (std::optional<Operation> operation = queue_.Pop()) RunOne(*operation);
+  }
+
+  void RunOne(const Operation& operation) {
+    Exchange exchange(&group_, operation.name, sequence_++, operation.size_bytes);
+    absl::Status status = FirstError();
+    if (status.ok()) {
+      status = operation.run(&exchange);
+      if (!status.ok()) transport_->Abort(status);
+    }
+    OnEnd(status, exchange.bytes_sent());
   }
 
   absl::Status FirstError() {
@@ -148,7 +186,7 @@ class RingCommunicator : public Communicator {
   }
 
   const std::unique_ptr<Transport> transport_;
-  const CommunicatorOptions options_;
+  Exchange::Group group_;  // of the thread that runs an operation
   BoundedQueue<Operation> queue_{kMaxQueuedOperations};
 
   mutable Mutex mutex_;
@@ -157,7 +195,8 @@ class RingCommunicator : public Communicator {
   absl::Time busy_since_ ABSL_GUARDED_BY(mutex_);
   CommunicatorStats stats_ ABSL_GUARDED_BY(mutex_);
 
-  std::thread thread_;  // last: it uses all of the above
+  int64_t sequence_ = 0;  // of the thread that runs an operation
+  std::thread thread_;    // last: it uses all of the above
 };
 
 }  // namespace
@@ -165,9 +204,9 @@ class RingCommunicator : public Communicator {
 absl::StatusOr<std::unique_ptr<Communicator>> Communicator::Create(std::unique_ptr<Transport> transport,
                                                                    CommunicatorOptions options) {
   if (transport == nullptr) return absl::InvalidArgumentError("communicator without a transport");
-  if (2 * transport->world_size() > (1 << Exchange::kStepBits)) {
+  if (2 * transport->world_size() > Exchange::kMostRingSteps) {
     return absl::InvalidArgumentError(absl::StrCat("group of ", transport->world_size(), " ranks; at most ",
-                                                   (1 << Exchange::kStepBits) / 2, " are supported"));
+                                                   Exchange::kMostRingSteps / 2, " are supported"));
   }
   if (options.segment_bytes == 0 || options.segment_bytes % sizeof(double) != 0) {
     return absl::InvalidArgumentError(

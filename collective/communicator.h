@@ -1,15 +1,17 @@
 // Collective operations of one group: every rank calls the same operations in the same order.
 //
 //   all-reduce    ring: reduce-scatter, then all-gather. 2(n-1) hops; each rank sends 2(n-1)/n of the bytes.
-//                 Patarasuk & Yuan 2009. Chunk c is summed in ring order beginning with rank c+1, so that the
-//                 result has the same bits on all ranks and in every run.
+//                 Patarasuk & Yuan 2009. Mesh: the same in 2 hops, directly between all ranks. One hop: each
+//                 rank sends all. Chunk c is always summed in ring order beginning with rank c+1, so that the
+//                 result has the same bits on all ranks, in every run, whichever it is.
 //   broadcast     along the ring, segments pipelined. n-1 hops; each rank sends the bytes at most once.
 //   all-gather    ring. n-1 hops; each rank sends (n-1)/n of the result.
 //   barrier       an all-reduce of nothing but a token.
 //
-// One thread of its own runs the operations in the order in which they were started, so that all-reduces go
-// on while the caller computes. The first error ends the group: every later call returns it, and the contents
-// of buffers under way are unspecified. An error names the rank, the operation and the segment waited for.
+// What StartAllReduce starts is run by a thread of the communicator's own, in order, while the caller
+// computes. Every other call runs in the caller's thread, unless something is under way that it has to wait
+// for. The first error ends the group: every later call returns it, and the contents of buffers under way are
+// unspecified. An error names the rank, the operation and the segment waited for.
 //
 // Thread-compatible, except Abort, which any thread may call.
 #ifndef LOCKSTEP_COLLECTIVE_COMMUNICATOR_H_
@@ -29,7 +31,16 @@
 
 namespace lockstep {
 
+// How an all-reduce is done. The result has the same bits whichever it is.
+enum class Algorithm {
+  kAuto,    // by size and number of ranks
+  kRing,    // ring_all_reduce.h
+  kMesh,    // mesh_all_reduce.h
+  kOneHop,  // one_hop_all_reduce.h
+};
+
 struct CommunicatorOptions {
+  Algorithm algorithm = Algorithm::kAuto;
   // A chunk travels in segments of at most this many bytes, so that receiving, adding and sending overlap.
   // 1 MiB was the best message size over TCP (docs/performance.md).
   size_t segment_bytes = size_t{1} << 20;

@@ -11,10 +11,10 @@
 namespace lockstep {
 namespace {
 
+constexpr Algorithm kAlgorithms[] = {Algorithm::kRing, Algorithm::kMesh, Algorithm::kOneHop};
 constexpr int kRanks = 3;
 constexpr int kFaultyRank = 1;
-constexpr size_t kCount = 100;       // chunks of 33 or 34 floats, in 5 segments of at most 8
-constexpr int64_t kOperations = 20;  // of one rank and direction: 5 segments in 4 steps
+constexpr size_t kCount = 100;  // chunks of 33 or 34 floats, in 5 segments of at most 8
 constexpr absl::Duration kLongTimeout = absl::Seconds(30);
 
 struct Outcome {
@@ -23,8 +23,21 @@ struct Outcome {
   bool injected = false;  // during the all-reduce
 };
 
-Outcome AllReduceWith(const Fault& fault, absl::Duration timeout) {
+// Sends, or receives, of one rank in an all-reduce.
+int64_t NumOperations(Algorithm algorithm) {
+  switch (algorithm) {
+    case Algorithm::kOneHop:
+      return kRanks - 1;
+    case Algorithm::kMesh:
+      return 5 * 2 * (kRanks - 1);  // segments, hops, peers
+    default:
+      return 5 * 2 * (kRanks - 1);  // segments, steps
+  }
+}
+
+Outcome AllReduceWith(Algorithm algorithm, const Fault& fault, absl::Duration timeout) {
   CommunicatorOptions options;
+  options.algorithm = algorithm;
   options.segment_bytes = 32;
   options.timeout = timeout;
   std::vector<std::unique_ptr<Transport>> group;
@@ -47,16 +60,20 @@ Outcome AllReduceWith(const Fault& fault, absl::Duration timeout) {
   return outcome;
 }
 
-class FailOperationTest : public ::testing::TestWithParam<std::tuple<FaultKind, FaultDirection>> {};
+class FailOperationTest : public ::testing::TestWithParam<std::tuple<FaultKind, FaultDirection, Algorithm>> {
+};
+
+class FaultTest : public ::testing::TestWithParam<Algorithm> {};
 
 TEST_P(FailOperationTest, EveryRankEndsWithAnErrorWhicheverOperationFails) {
-  const auto [kind, direction] = GetParam();
+  const auto [kind, direction, algorithm] = GetParam();
   // A rank that waits for what never comes ends by its timeout. A short one; on a busy machine it may end the
   // all-reduce before the fault does, which is an error as well.
   const absl::Duration timeout = absl::Milliseconds(30);
-  for (int64_t k = 0; k < kOperations; ++k) {
+  for (int64_t k = 0; k < NumOperations(algorithm); ++k) {
     const absl::Time start = absl::Now();
-    const Outcome outcome = AllReduceWith({kFaultyRank, Fault::kAnyPeer, direction, k, kind}, timeout);
+    const Outcome outcome =
+        AllReduceWith(algorithm, {kFaultyRank, Fault::kAnyPeer, direction, k, kind}, timeout);
     for (int rank = 0; rank < kRanks; ++rank) {
       EXPECT_FALSE(outcome.status[rank].ok()) << "rank " << rank << ", operation " << k;
     }
@@ -64,30 +81,34 @@ TEST_P(FailOperationTest, EveryRankEndsWithAnErrorWhicheverOperationFails) {
   }
 }
 
-TEST(FaultTest, TheSweepCoversAllOperationsOfAnAllReduce) {
+TEST_P(FaultTest, TheSweepCoversAllOperationsOfAnAllReduce) {
   for (const FaultDirection direction : {FaultDirection::kSend, FaultDirection::kReceive}) {
     const auto injected = [&](int64_t k) {
-      return AllReduceWith({kFaultyRank, Fault::kAnyPeer, direction, k, FaultKind::kDisconnect}, kLongTimeout)
+      return AllReduceWith(GetParam(), {kFaultyRank, Fault::kAnyPeer, direction, k, FaultKind::kDisconnect},
+                           kLongTimeout)
           .injected;
     };
-    EXPECT_TRUE(injected(kOperations - 1));
-    EXPECT_FALSE(injected(kOperations));
+    EXPECT_TRUE(injected(NumOperations(GetParam()) - 1));
+    EXPECT_FALSE(injected(NumOperations(GetParam())));
   }
 }
 
 INSTANTIATE_TEST_SUITE_P(Sends, FailOperationTest,
                          ::testing::Combine(::testing::Values(FaultKind::kDrop, FaultKind::kTruncate,
                                                               FaultKind::kDisconnect, FaultKind::kHang),
-                                            ::testing::Values(FaultDirection::kSend)));
-INSTANTIATE_TEST_SUITE_P(Receives, FailOperationTest,
-                         ::testing::Combine(::testing::Values(FaultKind::kTruncate, FaultKind::kDisconnect,
-                                                              FaultKind::kHang),
-                                            ::testing::Values(FaultDirection::kReceive)));
+                                            ::testing::Values(FaultDirection::kSend),
+                                            ::testing::ValuesIn(kAlgorithms)));
+INSTANTIATE_TEST_SUITE_P(
+    Receives, FailOperationTest,
+    ::testing::Combine(::testing::Values(FaultKind::kTruncate, FaultKind::kDisconnect, FaultKind::kHang),
+                       ::testing::Values(FaultDirection::kReceive), ::testing::ValuesIn(kAlgorithms)));
+INSTANTIATE_TEST_SUITE_P(All, FaultTest, ::testing::ValuesIn(kAlgorithms));
 
-TEST(FaultTest, ADuplicateIsNeverAddedTwice) {
-  for (int64_t k = 0; k < kOperations; ++k) {
+TEST_P(FaultTest, ADuplicateIsNeverAddedTwice) {
+  for (int64_t k = 0; k < NumOperations(GetParam()); ++k) {
     const Outcome outcome = AllReduceWith(
-        {kFaultyRank, Fault::kAnyPeer, FaultDirection::kSend, k, FaultKind::kDuplicate}, kLongTimeout);
+        GetParam(), {kFaultyRank, Fault::kAnyPeer, FaultDirection::kSend, k, FaultKind::kDuplicate},
+        kLongTimeout);
     EXPECT_TRUE(outcome.injected);
     for (int rank = 0; rank < kRanks; ++rank) {
       EXPECT_TRUE(!outcome.status[rank].ok() || outcome.exact[rank])
@@ -97,16 +118,17 @@ TEST(FaultTest, ADuplicateIsNeverAddedTwice) {
 }
 
 // Documents a limit: nothing in a transport sees a bit that changes in memory. Hashes of the parameters do.
-TEST(FaultTest, AFlippedBitGoesIntoTheSum) {
-  const Outcome outcome = AllReduceWith(
-      {kFaultyRank, Fault::kAnyPeer, FaultDirection::kSend, 0, FaultKind::kFlipBit}, kLongTimeout);
+TEST_P(FaultTest, AFlippedBitGoesIntoTheSum) {
+  const Outcome outcome =
+      AllReduceWith(GetParam(), {kFaultyRank, Fault::kAnyPeer, FaultDirection::kSend, 0, FaultKind::kFlipBit},
+                    kLongTimeout);
   EXPECT_TRUE(outcome.injected);
   EXPECT_FALSE(outcome.exact[2]);
 }
 
-TEST(FaultTest, ADisconnectionIsTheRootCauseEverywhere) {
-  const Outcome outcome =
-      AllReduceWith({kFaultyRank, 2, FaultDirection::kSend, 3, FaultKind::kDisconnect}, kLongTimeout);
+TEST_P(FaultTest, ADisconnectionIsTheRootCauseEverywhere) {
+  const Outcome outcome = AllReduceWith(
+      GetParam(), {kFaultyRank, 2, FaultDirection::kSend, 0, FaultKind::kDisconnect}, kLongTimeout);
   for (const absl::Status& status : outcome.status) {
     EXPECT_THAT(status,
                 StatusIs(absl::StatusCode::kUnavailable, ::testing::HasSubstr("rank 2 (by plan) lost")));

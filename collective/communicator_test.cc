@@ -21,8 +21,12 @@ using ::testing::HasSubstr;
 constexpr int kWorldSizes[] = {1, 2, 3, 4, 5, 6, 7, 8, 9, 16};
 constexpr size_t kSegmentBytes = 64;  // 16 floats
 
-CommunicatorOptions SmallSegments() {
+constexpr Algorithm kAlgorithms[] = {Algorithm::kRing, Algorithm::kMesh, Algorithm::kOneHop,
+                                     Algorithm::kAuto};
+
+CommunicatorOptions SmallSegments(Algorithm algorithm = Algorithm::kRing) {
   CommunicatorOptions options;
+  options.algorithm = algorithm;
   options.segment_bytes = kSegmentBytes;
   options.timeout = absl::Seconds(60);
   return options;
@@ -60,9 +64,13 @@ void ExpectExactSums(Communicator* communicator, size_t num_doubles, size_t num_
   }
 }
 
-TEST(CommunicatorTest, AllReduceIsExactForAnyWorldSizeAndLength) {
+class AlgorithmTest : public ::testing::TestWithParam<Algorithm> {};
+
+INSTANTIATE_TEST_SUITE_P(All, AlgorithmTest, ::testing::ValuesIn(kAlgorithms));
+
+TEST_P(AlgorithmTest, AllReduceIsExactForAnyWorldSizeAndLength) {
   for (int n : kWorldSizes) {
-    RunOnRanks(MakeInProcessGroup(n), SmallSegments(), [n](Communicator* communicator) {
+    RunOnRanks(MakeInProcessGroup(n), SmallSegments(GetParam()), [n](Communicator* communicator) {
       for (size_t floats : Counts(n)) {
         for (size_t doubles : {size_t{0}, size_t{1}, size_t{3}, size_t{50}}) {
           ExpectExactSums(communicator, doubles, floats);
@@ -72,8 +80,8 @@ TEST(CommunicatorTest, AllReduceIsExactForAnyWorldSizeAndLength) {
   }
 }
 
-TEST(CommunicatorTest, A21FewerElementsThanRanksAndLengthsThatDoNotDivide) {
-  RunOnRanks(MakeInProcessGroup(4), CommunicatorOptions(), [](Communicator* communicator) {
+TEST_P(AlgorithmTest, A21FewerElementsThanRanksAndLengthsThatDoNotDivide) {
+  RunOnRanks(MakeInProcessGroup(4), SmallSegments(GetParam()), [](Communicator* communicator) {
     for (size_t length : {1, 2, 3, 4, 5, 7, 1023}) {
       std::vector<float> values(length);
       for (size_t i = 0; i < length; ++i)
@@ -85,7 +93,7 @@ TEST(CommunicatorTest, A21FewerElementsThanRanksAndLengthsThatDoNotDivide) {
 }
 
 // Any two orders of summation of n values differ by at most (n-1) eps sum|x| to first order.
-TEST(CommunicatorTest, RandomFloatsAreSummedWithinRoundingAndAlikeOnAllRanksAndInAllRuns) {
+TEST_P(AlgorithmTest, RandomFloatsAreSummedWithinRoundingAndAlikeOnAllRanksAndInAllRuns) {
   constexpr size_t kCount = 10007;
   for (int n : {2, 3, 7, 16}) {
     const auto value = [](int rank, size_t i) {
@@ -93,7 +101,7 @@ TEST(CommunicatorTest, RandomFloatsAreSummedWithinRoundingAndAlikeOnAllRanksAndI
     };
     std::vector<std::vector<float>> results(2 * n, std::vector<float>(kCount));
     for (int run = 0; run < 2; ++run) {
-      RunOnRanks(MakeInProcessGroup(n), SmallSegments(), [&](Communicator* communicator) {
+      RunOnRanks(MakeInProcessGroup(n), SmallSegments(GetParam()), [&](Communicator* communicator) {
         std::vector<float>& mine = results[run * n + communicator->rank()];
         for (size_t i = 0; i < kCount; ++i) mine[i] = value(communicator->rank(), i);
         ASSERT_OK(communicator->AllReduce({{}, absl::MakeSpan(mine)}));
@@ -114,13 +122,13 @@ TEST(CommunicatorTest, RandomFloatsAreSummedWithinRoundingAndAlikeOnAllRanksAndI
 }
 
 // The documented order of summation, element by element.
-TEST(CommunicatorTest, ChunkCIsSummedInRingOrderFromRankCPlus1) {
+TEST_P(AlgorithmTest, ChunkCIsSummedInRingOrderFromRankCPlus1) {
   constexpr int kRanks = 5;
   constexpr size_t kPerChunk = 40;
   const auto value = [](int rank, size_t i) {
     return UnitFloat(Philox(6, RandomPurpose::kSynthetic, rank, i)[0]) * 1e3f;
   };
-  RunOnRanks(MakeInProcessGroup(kRanks), SmallSegments(), [&](Communicator* communicator) {
+  RunOnRanks(MakeInProcessGroup(kRanks), SmallSegments(GetParam()), [&](Communicator* communicator) {
     std::vector<float> mine(kRanks * kPerChunk);
     for (size_t i = 0; i < mine.size(); ++i) mine[i] = value(communicator->rank(), i);
     ASSERT_OK(communicator->AllReduce({{}, absl::MakeSpan(mine)}));
@@ -133,13 +141,13 @@ TEST(CommunicatorTest, ChunkCIsSummedInRingOrderFromRankCPlus1) {
   });
 }
 
-TEST(CommunicatorTest, A22EqualSizesAreNotMixedWhenMessagesAreDelayed) {
+TEST_P(AlgorithmTest, A22EqualSizesAreNotMixedWhenMessagesAreDelayed) {
   constexpr int kRanks = 3;
   std::vector<std::unique_ptr<Transport>> group;
   for (std::unique_ptr<Transport>& transport : MakeInProcessGroup(kRanks)) {
     group.push_back(std::make_unique<ReorderTransport>(std::move(transport), 1 + group.size()));
   }
-  RunOnRanks(std::move(group), SmallSegments(), [](Communicator* communicator) {
+  RunOnRanks(std::move(group), SmallSegments(GetParam()), [](Communicator* communicator) {
     for (int step = 0; step < 50; ++step) {
       std::vector<std::vector<float>> buckets(3, std::vector<float>(500));
       for (int b = 0; b < 3; ++b) {
@@ -156,6 +164,20 @@ TEST(CommunicatorTest, A22EqualSizesAreNotMixedWhenMessagesAreDelayed) {
       }
     }
   });
+}
+
+// Also where AUTO chooses differently: what one rank sends in one hop is as long as what the other waits for in
+// the first hop of a mesh.
+TEST_P(AlgorithmTest, RanksWithBuffersOfDifferentLengthsAllGetAnError) {
+  CommunicatorOptions options;
+  options.algorithm = GetParam();
+  options.timeout = absl::Milliseconds(200);
+  for (const size_t count : {size_t{1000}, size_t{64} << 10}) {
+    RunOnRanks(MakeInProcessGroup(2), options, [count](Communicator* communicator) {
+      std::vector<float> values(communicator->rank() == 0 ? count : 2 * count);
+      EXPECT_FALSE(communicator->AllReduce({{}, absl::MakeSpan(values)}).ok()) << count;
+    });
+  }
 }
 
 TEST(CommunicatorTest, BroadcastGivesEveryRankTheRootsBytes) {

@@ -9,14 +9,23 @@
 
 namespace lockstep {
 
-Exchange::Exchange(Transport* transport, const CommunicatorOptions* options, absl::string_view operation,
-                   int64_t sequence, size_t size_bytes)
-    : transport_(transport),
-      options_(options),
+Exchange::Exchange(Group* group, absl::string_view operation, int64_t sequence, size_t size_bytes)
+    : group_(group),
       operation_(operation),
       sequence_(sequence),
       size_bytes_(size_bytes),
       last_progress_(absl::Now()) {}
+
+absl::Span<std::byte> Exchange::Scratch(size_t bytes) {
+  if (group_->scratch.size() < bytes) group_->scratch = AlignedBytes(bytes);
+  return {group_->scratch.data(), group_->scratch.size()};
+}
+
+absl::Status Exchange::CheckNumSegments(int64_t num_segments) const {
+  if (num_segments <= (int64_t{1} << kSegmentBits)) return absl::OkStatus();
+  return absl::InvalidArgumentError(
+      absl::StrCat(operation_, " of ", num_segments, " segments per chunk: raise segment_bytes"));
+}
 
 uint64_t Exchange::Tag(const MessagePosition& position) const {
   return static_cast<uint64_t>(sequence_) << (kStepBits + kSegmentBits) |
@@ -25,12 +34,12 @@ uint64_t Exchange::Tag(const MessagePosition& position) const {
 
 void Exchange::Send(const MessagePosition& position, const SendParts& parts, Completion* completion) {
   bytes_sent_ += parts.size_bytes();
-  transport_->Send(position.peer, Tag(position), parts, completion);
+  group_->transport->Send(position.peer, Tag(position), parts, completion);
 }
 
 void Exchange::Receive(const MessagePosition& position, ReceiveMode mode, const ReceiveParts& parts,
                        Completion* completion) {
-  transport_->Receive(position.peer, Tag(position), mode, parts, completion);
+  group_->transport->Receive(position.peer, Tag(position), mode, parts, completion);
 }
 
 absl::Status Exchange::WaitSent(const MessagePosition& position, Completion* completion) {
@@ -45,17 +54,17 @@ absl::Status Exchange::WaitReceived(const MessagePosition& position, size_t size
 }
 
 absl::Status Exchange::Wait(absl::string_view what, const MessagePosition& position, Completion* completion) {
-  const absl::Time end = last_progress_ + options_->timeout;
-  absl::Time warning = last_progress_ + options_->stall_warning;
-  while (!completion->Wait(std::min(end, warning))) {
+  const absl::Time end = last_progress_ + group_->options.timeout;
+  absl::Time warning = last_progress_ + group_->options.stall_warning;
+  while (!group_->transport->Wait(completion, std::min(end, warning))) {
     if (absl::Now() >= end) return OnTimeout(what, position);
     LOG(WARNING) << "rank " << rank() << ": no progress for "
                  << absl::FormatDuration(absl::Now() - last_progress_) << " in " << Describe(what, position);
-    warning += options_->stall_warning;
+    warning += group_->options.stall_warning;
   }
   const absl::Status status = completion->status();
   if (!status.ok()) {
-    transport_->Abort(status);
+    group_->transport->Abort(status);
     return WithContext(status, Describe(what, position));
   }
   last_progress_ = absl::Now();
@@ -64,13 +73,13 @@ absl::Status Exchange::Wait(absl::string_view what, const MessagePosition& posit
 
 absl::Status Exchange::OnTimeout(absl::string_view what, const MessagePosition& position) {
   absl::Status status = absl::DeadlineExceededError(
-      absl::StrCat("rank ", rank(), " made no progress for ", absl::FormatDuration(options_->timeout), " in ",
-                   Describe(what, position), ": see whether rank ", position.peer,
+      absl::StrCat("rank ", rank(), " made no progress for ", absl::FormatDuration(group_->options.timeout),
+                   " in ", Describe(what, position), ": see whether rank ", position.peer,
                    " is alive and runs the same job, or raise timeout_seconds"));
   SetLostRank(position.peer, &status);
-  transport_->Abort(status);
+  group_->transport->Abort(status);
   // Somebody else may have been first: theirs is the root cause.
-  const absl::Status first = transport_->status();
+  const absl::Status first = group_->transport->status();
   return first.ok() ? status : first;
 }
 

@@ -16,6 +16,8 @@
 #include "absl/status/status.h"
 #include "absl/strings/string_view.h"
 #include "absl/time/time.h"
+#include "absl/types/span.h"
+#include "base/aligned_buffer.h"
 #include "collective/communicator.h"
 #include "collective/transport/transport.h"
 
@@ -33,18 +35,37 @@ class Exchange {
   // Limits of the tag's fields: 2^36 operations, 2^8 steps, 2^20 segments.
   static constexpr int kStepBits = 8;
   static constexpr int kSegmentBits = 20;
+  // Steps of the mesh and of one hop, apart from those of the ring: ranks that do not agree on the algorithm,
+  // because their buffers differ in size, never take each other's messages.
+  static constexpr int kOneHopStep = (1 << kStepBits) - 1;
+  static constexpr int kCollectStep = kOneHopStep - 1;
+  static constexpr int kSpreadStep = kOneHopStep - 2;
+  // Those of the ring lie below.
+  static constexpr int kMostRingSteps = kSpreadStep;
 
-  // `operation` names the kind ("all-reduce"). All pointers outlive the exchange.
-  Exchange(Transport* transport, const CommunicatorOptions* options, absl::string_view operation,
-           int64_t sequence, size_t size_bytes);
+  // What a group's operations have in common. Outlives the exchange; of one operation at a time.
+  struct Group {
+    Transport* transport;
+    CommunicatorOptions options;
+    AlignedBytes scratch;
+  };
 
-  int rank() const { return transport_->rank(); }
-  int world_size() const { return transport_->world_size(); }
-  const CommunicatorOptions& options() const { return *options_; }
+  // `operation` names the kind ("all-reduce"); it outlives the exchange.
+  Exchange(Group* group, absl::string_view operation, int64_t sequence, size_t size_bytes);
+
+  int rank() const { return group_->transport->rank(); }
+  int world_size() const { return group_->transport->world_size(); }
+  const CommunicatorOptions& options() const { return group_->options; }
 
   void Send(const MessagePosition& position, const SendParts& parts, Completion* completion);
   void Receive(const MessagePosition& position, ReceiveMode mode, const ReceiveParts& parts,
                Completion* completion);
+
+  // At least `bytes`, aligned, of memory that is kept between operations; of the operation until it ends.
+  absl::Span<std::byte> Scratch(size_t bytes);
+
+  // INVALID_ARGUMENT if a chunk in so many segments has no tags.
+  absl::Status CheckNumSegments(int64_t num_segments) const;
 
   // Wait for the end of a Send or Receive.
   // Errors: what the transport reports, with operation and position added; DEADLINE_EXCEEDED after
@@ -62,9 +83,8 @@ class Exchange {
   absl::Status OnTimeout(absl::string_view what, const MessagePosition& position);
   std::string Describe(absl::string_view what, const MessagePosition& position) const;
 
-  Transport* const transport_;
-  const CommunicatorOptions* const options_;
-  const std::string operation_;
+  Group* const group_;
+  const absl::string_view operation_;
   const int64_t sequence_;
   const size_t size_bytes_;
   absl::Time last_progress_;

@@ -27,10 +27,7 @@ class RingAllReducer {
   // Waiting for steps in the order in which they were posted makes all ranks send in the same order, which is
   // also the order in which the next rank waits: nobody waits for a message behind one it does not take.
   absl::Status Run() {
-    if (cut_.num_segments() > (int64_t{1} << Exchange::kSegmentBits)) {
-      return absl::InvalidArgumentError(
-          absl::StrCat("all-reduce of ", cut_.num_segments(), " segments per chunk: raise segment_bytes"));
-    }
+    RETURN_IF_ERROR(exchange_->CheckNumSegments(cut_.num_segments()));
     int64_t next_segment = 0;
     while (true) {
       while (under_way_.size() < kWindow && next_segment < cut_.num_segments()) {

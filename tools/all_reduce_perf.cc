@@ -80,6 +80,12 @@ absl::StatusOr<int64_t> ParseSize(std::string text) {
   return value * unit;
 }
 
+Algorithm AlgorithmOf(const std::string& name) {
+  if (name == "ring") return Algorithm::kRing;
+  if (name == "mesh") return Algorithm::kMesh;
+  return name == "one_hop" ? Algorithm::kOneHop : Algorithm::kAuto;
+}
+
 double ProcessorSeconds() {
   rusage usage = {};
   getrusage(RUSAGE_SELF, &usage);
@@ -195,6 +201,7 @@ class Benchmark {
 absl::Status RunRank(const Flags& flags, const std::vector<int64_t>& sizes,
                      std::unique_ptr<Transport> transport) {
   CommunicatorOptions options;
+  options.algorithm = AlgorithmOf(flags.algorithm);
   options.segment_bytes = static_cast<size_t>(flags.segment_bytes);
   ASSIGN_OR_RETURN(const std::unique_ptr<Communicator> communicator,
                    Communicator::Create(std::move(transport), options));
@@ -309,8 +316,8 @@ int Main(int argc, char** argv) {
   app.add_option("--transport", flags.transport, "tcp or inprocess")
       ->check(CLI::IsMember({"tcp", "inprocess"}))
       ->capture_default_str();
-  app.add_option("--algorithm", flags.algorithm, "auto or ring")
-      ->check(CLI::IsMember({"auto", "ring"}))
+  app.add_option("--algorithm", flags.algorithm, "auto, ring, mesh or one_hop")
+      ->check(CLI::IsMember({"auto", "ring", "mesh", "one_hop"}))
       ->capture_default_str();
   app.add_option("--sizes", flags.sizes, "bytes of the buffer, with K, M or G")
       ->delimiter(',')

@@ -74,7 +74,11 @@ class FakeBody : public JobBody {
     summary.set_steps(811);
     return summary;
   }
-  absl::Duration Timeout(const v1::StartJob&) const override { return absl::Seconds(30); }
+  CommunicatorOptions Communication(const v1::StartJob&) const override {
+    CommunicatorOptions options;
+    options.timeout = absl::Seconds(30);
+    return options;
+  }
 };
 
 class ChiefTest : public ::testing::Test {

@@ -90,9 +90,8 @@ void JobRunner::RunOne(const Request& request) {
     ASSIGN_OR_RETURN(std::unique_ptr<Transport> transport,
                      connector_->Connect(Hash64(request.start.job_id()), request.start.generation(),
                                          absl::Now() + options_.connect_timeout));
-    CommunicatorOptions communicator_options;
-    communicator_options.timeout = body_->Timeout(request.start);
-    ASSIGN_OR_RETURN(communicator, Communicator::Create(std::move(transport), communicator_options));
+    ASSIGN_OR_RETURN(communicator,
+                     Communicator::Create(std::move(transport), body_->Communication(request.start)));
     {
       MutexLock lock(&mutex_);
       if (ended_) return cause_;

@@ -32,8 +32,8 @@ class JobBody {
   // `start.spec` is what the chief sent. Returns soon after the communicator was aborted.
   virtual absl::StatusOr<v1::JobSummary> Run(const v1::StartJob& start, Communicator* communicator,
                                              FitListener* listener) = 0;
-  // Wait for a peer that is alive but does not arrive.
-  virtual absl::Duration Timeout(const v1::StartJob& start) const = 0;
+  // How its group communicates.
+  virtual CommunicatorOptions Communication(const v1::StartJob& start) const = 0;
 };
 
 // Makes the transport of one generation of one job.

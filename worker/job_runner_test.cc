@@ -69,7 +69,11 @@ class FakeBody : public JobBody {
     summary.set_steps(3);
     return summary;
   }
-  absl::Duration Timeout(const v1::StartJob&) const override { return absl::Seconds(30); }
+  CommunicatorOptions Communication(const v1::StartJob&) const override {
+    CommunicatorOptions options;
+    options.timeout = absl::Seconds(30);
+    return options;
+  }
 
   std::string AwaitStart() { return started_.Pop().value_or("none"); }
 

@@ -28,8 +28,8 @@ class ProgramJob : public JobBody {
     return v1::JobSummary();
   }
 
-  // Each fit may set its own; this one bounds the time between two collective calls of the program.
-  absl::Duration Timeout(const v1::StartJob&) const override { return absl::Seconds(600); }
+  // The timeout bounds the time between two collective calls of the program.
+  CommunicatorOptions Communication(const v1::StartJob&) const override { return CommunicatorOptions(); }
 
   // Waits for the communicator; null if `End` comes first.
   Communicator* AwaitCommunicator() {

@@ -11,8 +11,6 @@
 namespace lockstep {
 namespace {
 
-constexpr absl::Duration kDefaultTimeout = absl::Seconds(600);
-
 std::string TaskName(const v1::JobSpec& spec) {
   return v1::JobSpec::Task_Name(spec.task() == v1::JobSpec::TASK_UNSPECIFIED ? v1::JobSpec::FIT
                                                                              : spec.task());
@@ -20,9 +18,12 @@ std::string TaskName(const v1::JobSpec& spec) {
 
 }  // namespace
 
-absl::Duration SpecJob::Timeout(const v1::StartJob& start) const {
-  const double seconds = SpecOf(start).communication_options().timeout_seconds();
-  return seconds > 0 ? absl::Seconds(seconds) : kDefaultTimeout;
+CommunicatorOptions SpecJob::Communication(const v1::StartJob& start) const {
+  const v1::CommunicationOptions& spec = SpecOf(start).communication_options();
+  CommunicatorOptions options;
+  if (spec.implementation() == v1::CommunicationOptions::RING) options.algorithm = Algorithm::kRing;
+  if (spec.timeout_seconds() > 0) options.timeout = absl::Seconds(spec.timeout_seconds());
+  return options;
 }
 
 absl::StatusOr<v1::JobSummary> SpecJob::Run(const v1::StartJob& start, Communicator* communicator,
