@@ -69,6 +69,9 @@ absl::StatusOr<ExportResult> ExportCheckpoint(const std::string& directory, Whic
     return absl::InvalidArgumentError(
         absl::StrCat("--output ", output, ": ", directory_of_output, " is no directory"));
   }
+  const absl::StatusOr<FileSystem::Kind> there = FileSystem::Posix()->GetKind(output);
+  if (there.ok() && *there == FileSystem::Kind::kDirectory)
+    return absl::InvalidArgumentError(absl::StrCat("--output ", output, ": is a directory"));
   ExportResult result;
   ASSIGN_OR_RETURN(const LoadedCheckpoint checkpoint, Load(directory, which, &result.skipped));
   ASSIGN_OR_RETURN(const Tensors tensors, ReadTensors(checkpoint));

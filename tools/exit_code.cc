@@ -11,6 +11,7 @@ ExitCode ExitCodeOf(const absl::Status& status) {
       return ExitCode::kSucceeded;
     case absl::StatusCode::kInvalidArgument:
     case absl::StatusCode::kNotFound:
+    case absl::StatusCode::kAlreadyExists:
     case absl::StatusCode::kOutOfRange:
     case absl::StatusCode::kPermissionDenied:
     case absl::StatusCode::kFailedPrecondition:

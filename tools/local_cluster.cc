@@ -3,6 +3,7 @@
 #include <arpa/inet.h>
 #include <netinet/in.h>
 #include <sys/socket.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -84,6 +85,9 @@ bool AreOurs(const v1::Cluster& cluster, const std::vector<std::unique_ptr<Child
 }  // namespace
 
 absl::Status CheckProgram(const std::string& path) {
+  struct stat info {};
+  if (stat(path.c_str(), &info) == 0 && !S_ISREG(info.st_mode))
+    return absl::FailedPreconditionError(absl::StrCat("cannot run ", path, ": not a regular file"));
   if (access(path.c_str(), X_OK) == 0) return absl::OkStatus();
   return absl::ErrnoToStatus(errno, absl::StrCat("cannot run ", path));
 }
@@ -111,7 +115,12 @@ absl::StatusOr<std::unique_ptr<LocalCluster>> LocalCluster::Start(const Options&
     status = cluster->StartDaemons();
     if (status.ok()) status = cluster->AwaitComplete();
     if (status.ok()) return cluster;
-    if (!cluster->PortWasTaken()) break;
+    if (cluster->PortWasTaken()) continue;
+    // Waiting does not help against a program that ends by itself: it is another one, or cannot use its
+    // flags.
+    if (absl::IsUnavailable(status) && !cluster->CheckRunning().ok())
+      return absl::FailedPreconditionError(status.message());
+    break;
   }
   return status;
 }

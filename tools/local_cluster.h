@@ -18,7 +18,7 @@ namespace lockstep {
 // else in PATH. NOT_FOUND says where it was looked for.
 absl::StatusOr<std::string> FindLockstepd();
 
-// NOT_FOUND or PERMISSION_DENIED: the file cannot be run.
+// NOT_FOUND, PERMISSION_DENIED, FAILED_PRECONDITION: the file cannot be run.
 absl::Status CheckProgram(const std::string& path);
 
 // For one thread, which must outlive the daemons (see ChildProcess).
@@ -35,9 +35,9 @@ class LocalCluster {
   };
 
   // Starts the daemons on free ports of 127.0.0.1, all of them workers in TF_CONFIG, and returns once each
-  // has joined. Tries other ports if one is taken meanwhile. Errors: UNAVAILABLE a daemon ended (its own
-  // message, and where its log is), or the cluster was not complete within the timeout. CANCELLED
-  // interrupted. Those of ChildProcess::Start.
+  // has joined. Tries other ports if one is taken meanwhile. Errors: FAILED_PRECONDITION a daemon ended (how,
+  // its own message, and where its log is). UNAVAILABLE no free ports were found, or the cluster was not
+  // complete within the timeout. CANCELLED interrupted. Those of ChildProcess::Start.
   static absl::StatusOr<std::unique_ptr<LocalCluster>> Start(const Options& options);
   // Stops it.
   ~LocalCluster();

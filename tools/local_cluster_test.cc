@@ -82,8 +82,14 @@ TEST_F(LocalClusterTest, ShowsWhatADaemonThatCannotStartSays) {
   options_.flags = {"--no_such_flag"};
   EXPECT_THAT(
       LocalCluster::Start(options_).status(),
-      StatusIs(absl::StatusCode::kUnavailable,
+      StatusIs(absl::StatusCode::kFailedPrecondition,
                AllOf(HasSubstr("the daemon of rank 0 ended with exit code 2"), HasSubstr("rank-0.log"))));
+}
+
+TEST_F(LocalClusterTest, OnlyARegularFileIsAProgram) {
+  EXPECT_OK(CheckProgram("/bin/sh"));
+  EXPECT_THAT(CheckProgram(directory_->path()),
+              StatusIs(absl::StatusCode::kFailedPrecondition, HasSubstr("not a regular file")));
 }
 
 TEST_F(LocalClusterTest, TriesOtherPortsWhenOneIsTaken) {
@@ -101,7 +107,7 @@ TEST_F(LocalClusterTest, OtherErrorsAreNotTriedAgain) {
   UseScript(absl::StrCat("echo >> ", directory_->path(), "/tries\necho 'lockstepd: no' >&2\nexit 2\n"));
   options_.workers = 1;
   EXPECT_THAT(LocalCluster::Start(options_).status(),
-              StatusIs(absl::StatusCode::kUnavailable, HasSubstr("exit code 2: no (log: ")));
+              StatusIs(absl::StatusCode::kFailedPrecondition, HasSubstr("exit code 2: no (log: ")));
   EXPECT_EQ(ReadWholeFile(FileSystem::Posix(), directory_->path() + "/tries", 1 << 20).value(), "\n");
 }
 

@@ -136,9 +136,9 @@ TEST_F(LockstepLocalTest, AMissingDaemonIsExitCode2) {
   EXPECT_EQ(runner_.ReadJson("s.json")["state"], "FAILED");
 }
 
-TEST_F(LockstepLocalTest, ADaemonThatCannotStartIsExitCode3) {
+TEST_F(LockstepLocalTest, ADaemonThatEndsAtOnceIsExitCode2) {
   const LockstepRunner::Result result = runner_.Run("local --logs logs --lockstepd /bin/false " + Toy());
-  EXPECT_EQ(result.exit_code, 3);
+  EXPECT_EQ(result.exit_code, 2);
   EXPECT_THAT(result.errors, HasSubstr("the daemon of rank 0 ended with exit code 1"));
 }
 

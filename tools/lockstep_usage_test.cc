@@ -6,6 +6,8 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_replace.h"
+#include "base/file_system.h"
+#include "base/status_matchers.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "tools/lockstep_runner.h"
@@ -55,7 +57,12 @@ TEST_F(LockstepUsageTest, DirectoriesThatCannotServeAreExitCode2) {
   runner_.Write("job", kToyJob);
   ExpectRefused("local --data_root /nonexistent job", 2, "--data_root /nonexistent is no directory");
   ExpectRefused("local --output_root /proc/none job", 2, "--output_root cannot be made");
+  ExpectRefused("local --output_root /proc job", 2, "--output_root /proc cannot be written to");
+  ExpectRefused("local --logs job job", 2, "File exists");
+  ExpectRefused("local --lockstepd / job", 2, "cannot run /: not a regular file");
   ExpectRefused("export --checkpoint x --output /nonexistent/m.npz", 2, "/nonexistent is no directory");
+  ASSERT_OK(FileSystem::Posix()->CreateDirectory(runner_.directory() + "/d.npz"));
+  ExpectRefused("export --checkpoint x --output d.npz", 2, "d.npz: is a directory");
 }
 
 TEST_F(LockstepUsageTest, PathsOutsideOfTheRootsAreRefusedWithTheFile) {

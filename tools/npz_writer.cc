@@ -54,6 +54,13 @@ absl::Status AddMember(zip_t* archive, const NamedTensor& tensor, std::string* h
   return absl::OkStatus();
 }
 
+absl::Status WriteError(zip_t* archive, const std::string& path) {
+  const std::string message = absl::StrCat(path, ": ", zip_strerror(archive));
+  const zip_error_t* error = zip_get_error(archive);
+  if (zip_error_system_type(error) != ZIP_ET_SYS) return absl::UnknownError(message);
+  return absl::Status(absl::ErrnoToStatusCode(zip_error_code_system(error)), message);
+}
+
 }  // namespace
 
 absl::Status WriteNpz(absl::Span<const NamedTensor> tensors, const std::string& path) {
@@ -73,8 +80,7 @@ absl::Status WriteNpz(absl::Span<const NamedTensor> tensors, const std::string& 
       return absl::Status(added.code(), absl::StrCat(path, ": ", added.message()));
   }
   // Writes a temporary file beside `path` and renames it.
-  if (zip_close(archive.get()) != 0)
-    return absl::UnknownError(absl::StrCat(path, ": ", zip_strerror(archive.get())));
+  if (zip_close(archive.get()) != 0) return WriteError(archive.get(), path);
   static_cast<void>(archive.release());  // zip_close has freed it
   return absl::OkStatus();
 }

@@ -1,6 +1,11 @@
 #include "tools/run_job.h"
 
+#include <stdlib.h>
+#include <unistd.h>
+
+#include <cerrno>
 #include <cstdio>
+#include <cstring>
 #include <memory>
 #include <random>
 #include <utility>
@@ -45,17 +50,32 @@ absl::Status SubmitAndFollow(TrainerClient* client, const v1::JobSpec& spec, con
   return Follow(client, response.job_id(), follower, report);
 }
 
+// By doing it: a file system may refuse also what its permissions allow.
+absl::Status CheckWritable(const std::string& directory) {
+  std::string probe = absl::StrCat(directory, "/.lockstep-XXXXXX");
+  if (mkdtemp(probe.data()) == nullptr)
+    return absl::InvalidArgumentError(
+        absl::StrCat("--output_root ", directory, " cannot be written to: ", std::strerror(errno)));
+  rmdir(probe.c_str());
+  return absl::OkStatus();
+}
+
+bool Writes(const v1::JobSpec& spec) {
+  return spec.task() == v1::JobSpec::PREDICT ||
+         (spec.task() != v1::JobSpec::EVALUATE && spec.has_checkpoint());
+}
+
 // Before daemons are started that could only fail.
-absl::Status CheckRoots(const LocalFlags& local) {
+absl::Status CheckRoots(const v1::JobSpec& spec, const LocalFlags& local) {
   FileSystem* files = FileSystem::Posix();
   if (!local.data_root.empty()) {
     const absl::StatusOr<FileSystem::Kind> kind = files->GetKind(local.data_root);
     if (!kind.ok() || *kind != FileSystem::Kind::kDirectory)
       return absl::InvalidArgumentError(absl::StrCat("--data_root ", local.data_root, " is no directory"));
   }
-  if (local.output_root.empty()) return absl::OkStatus();
+  if (local.output_root.empty()) return Writes(spec) ? CheckWritable(".") : absl::OkStatus();
   const absl::Status made = CreateDirectories(files, local.output_root);
-  if (made.ok()) return made;
+  if (made.ok()) return CheckWritable(local.output_root);
   return absl::InvalidArgumentError(absl::StrCat("--output_root cannot be made: ", made.message()));
 }
 
@@ -143,7 +163,7 @@ ExitCode WatchJob(const std::string& job_id, const ClusterFlags& cluster, const 
 ExitCode RunLocally(const v1::JobSpec& spec, const LocalFlags& local, const ReportFlags& report_flags) {
   JobReport report(report_flags);
   if (absl::Status status = report.CheckSummaryFile(); !status.ok()) return Report(status);
-  if (absl::Status status = CheckRoots(local); !status.ok()) return report.Finish(status, {});
+  if (absl::Status status = CheckRoots(spec, local); !status.ok()) return report.Finish(status, {});
   const absl::StatusOr<std::string> lockstepd = ChooseLockstepd(local);
   if (!lockstepd.ok()) return report.Finish(lockstepd.status(), {});
   LogDirectory logs;
