@@ -1,6 +1,7 @@
 #include "data/csv_dataset.h"
 
 #include <algorithm>
+#include <cmath>
 #include <cstdint>
 #include <utility>
 
@@ -26,6 +27,11 @@ std::string QuotedList(const std::vector<std::string>& names) {
 
 // "0x10" is a text to people who write tables; Abseil reads it as 16.
 bool IsHexadecimal(absl::string_view cell) { return cell.find_first_of("xX") != absl::string_view::npos; }
+
+// A number that is written out and too large for its type; "inf" is what the row says.
+bool IsTooLarge(absl::string_view cell, double value) {
+  return std::isinf(value) && cell.find_first_of("0123456789") != absl::string_view::npos;
+}
 
 bool IsMissing(absl::string_view cell) {
   return cell.empty() || absl::EqualsIgnoreCase(cell, "NA") || absl::EqualsIgnoreCase(cell, "N/A");
@@ -183,6 +189,7 @@ absl::Status CsvLoader::AddFeature(const CsvRecord& record, size_t column) {
   } else if (IsHexadecimal(cell) || !absl::SimpleAtof(cell, &value)) {
     return BadCell(record, column, "is not a number; if the column is not a feature, list those that are");
   }
+  if (IsTooLarge(cell, value)) return BadCell(record, column, "is beyond the range of float32");
   features_.push_back(value);
   return absl::OkStatus();
 }
@@ -193,6 +200,7 @@ absl::Status CsvLoader::AddLabel(const CsvRecord& record) {
   if (IsMissing(cell)) return BadCell(record, label_column_, "is a missing label; drop the row");
   if (IsHexadecimal(cell) || !absl::SimpleAtod(cell, &value))
     return BadCell(record, label_column_, "is not a number");
+  if (IsTooLarge(cell, value)) return BadCell(record, label_column_, "is beyond the range of float64");
   labels_.push_back(value);
   return absl::OkStatus();
 }

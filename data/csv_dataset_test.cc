@@ -64,6 +64,13 @@ TEST(CsvTest, HexadecimalIsNotANumber) {
               StatusIs(kInvalid, AllOf(HasSubstr("line 2 column \"y\""), HasSubstr("is not a number"))));
 }
 
+TEST(CsvTest, ANumberBeyondTheRangeIsShownAsItIsWritten) {
+  EXPECT_THAT(Open("a,y\n1,0\n-1e39,1\n", Columns({}, "y")),
+              StatusIs(kInvalid, HasSubstr("line 3 column \"a\": \"-1e39\" is beyond the range")));
+  EXPECT_THAT(Open("a,y\n1,1e400\n", Columns({}, "y")),
+              StatusIs(kInvalid, HasSubstr("line 2 column \"y\": \"1e400\" is beyond the range")));
+}
+
 TEST(CsvTest, AMissingLabelIsNeverReplaced) {
   CsvOptions options = Columns({}, "y");
   options.missing_value = 0.0f;

@@ -65,7 +65,8 @@ absl::StatusOr<int64_t> GzipReader::Read(absl::Span<std::byte> to) {
 
 absl::Status GzipReader::NextMember() {
   const absl::Span<const std::byte> rest = compressed_.subspan(consumed_);
-  at_end_ = rest.empty();
+  // Zeros fill up the blocks of tapes and some copies; gzip(1) passes over them too.
+  at_end_ = std::all_of(rest.begin(), rest.end(), [](std::byte byte) { return byte == std::byte{0}; });
   if (at_end_) return absl::OkStatus();
   if (!IsGzip(rest)) return Damaged(absl::StrCat(rest.size(), " bytes follow the end of the gzip data"));
   inflateReset(&stream_->z);

@@ -31,7 +31,7 @@ class GzipReader {
 
   // Fills `to` as far as there is data, and returns how many bytes that were. At the end of the data the
   // checksum is verified. Several gzip members one after the other count as one stream.
-  // Errors: DATA_LOSS for data that is damaged or cut off, or followed by something else.
+  // Errors: DATA_LOSS for data that is damaged or cut off, or followed by something else than zeros.
   absl::StatusOr<int64_t> Read(absl::Span<std::byte> to);
 
  private:

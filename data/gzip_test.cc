@@ -73,6 +73,13 @@ TEST(GzipTest, AWrongChecksumIsNoticed) {
   EXPECT_THAT(Decompress(compressed, 100), StatusIs(kDataLoss, HasSubstr("file t.gz: damaged gzip data")));
 }
 
+TEST(GzipTest, ZerosBehindTheEndArePadding) {
+  const std::string file = Compress("some text") + std::string(512, '\0');
+  ASSERT_OK_AND_ASSIGN(const std::string text, Decompress(file, 100));
+  EXPECT_EQ(text, "some text");
+  EXPECT_THAT(Decompress(file + "abc", 100), StatusIs(kDataLoss, HasSubstr("515 bytes follow the end")));
+}
+
 TEST(GzipTest, TextBehindTheEndIsNoticed) {
   EXPECT_THAT(Decompress(Compress("some text") + "abc", 100),
               StatusIs(kDataLoss, HasSubstr("3 bytes follow the end")));

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <set>
 #include <utility>
 #include <vector>
 
@@ -88,6 +89,7 @@ absl::StatusOr<NpzArchive> NpzArchive::Open(std::shared_ptr<const Bytes> bytes, 
   }
   zip_error_fini(&error);
   NpzArchive opened(std::move(bytes), name, archive);
+  RETURN_IF_ERROR(opened.CheckNames());
   // To libzip an empty file is an empty archive.
   if (zip_get_num_entries(archive, 0) > 0) return opened;
   return absl::InvalidArgumentError(absl::StrCat("file ", name, " is not a usable NPZ archive: it is empty"));
@@ -113,6 +115,19 @@ absl::StatusOr<TypedArray> NpzArchive::Read(const std::string& array) const {
   if (file == nullptr) return absl::DataLossError(absl::StrCat(name, ": ", zip_strerror(archive_.get())));
   ASSIGN_OR_RETURN(std::vector<std::byte> data, ReadChecked(file.get(), stat, name));
   return ParseNpy(HoldVector(std::move(data)), name);
+}
+
+// libzip takes the first of several members of one name, NumPy the last.
+absl::Status NpzArchive::CheckNames() const {
+  std::set<std::string> names;
+  const zip_int64_t entries = zip_get_num_entries(archive_.get(), 0);
+  for (zip_int64_t i = 0; i < entries; ++i) {
+    const char* member = zip_get_name(archive_.get(), i, 0);
+    if (member == nullptr || names.insert(member).second) continue;
+    return absl::InvalidArgumentError(absl::StrCat("file ", name_, " has two members ", Quoted(member),
+                                                   ": which one is meant cannot be told"));
+  }
+  return absl::OkStatus();
 }
 
 std::string NpzArchive::ArrayNames() const {

@@ -32,6 +32,7 @@ class NpzArchive {
 
   NpzArchive(std::shared_ptr<const Bytes> bytes, std::string name, zip* archive);
 
+  absl::Status CheckNames() const;
   std::string ArrayNames() const;
 
   std::shared_ptr<const Bytes> bytes_;

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_replace.h"
 #include "base/status_matchers.h"
 #include "data/test_support.h"
 
@@ -89,6 +90,13 @@ TEST(NpzArchiveTest, SizesThatDisagreeWithTheArraysHeaderAreRefused) {
   ASSERT_OK_AND_ASSIGN(const NpzArchive archive, Open(MakeZip({{"x.npy", npy}}, ZIP_CM_DEFLATE)));
   EXPECT_THAT(archive.Read("x"), StatusIs(kInvalid, AllOf(HasSubstr("needs 32000000"),
                                                           HasSubstr(absl::StrCat("holds ", npy.size())))));
+}
+
+TEST(NpzArchiveTest, TwoMembersOfOneNameAreRefused) {
+  // libzip itself does not write such an archive.
+  const std::string zip = MakeZip({{"x.npy", "one"}, {"z.npy", "two"}}, ZIP_CM_STORE);
+  EXPECT_THAT(Open(absl::StrReplaceAll(zip, {{"z.npy", "x.npy"}})).status(),
+              StatusIs(kInvalid, HasSubstr("file t.npz has two members \"x.npy\"")));
 }
 
 TEST(NpzArchiveTest, WhatIsNoArchiveIsRefused) {
