@@ -218,7 +218,7 @@ std::unique_ptr<Metric> Make(const std::string& name, Kind kind, const std::vect
 
 absl::StatusOr<std::vector<std::unique_ptr<Metric>>> CreateMetrics(const v1::Compile& compile,
                                                                    const std::vector<int64_t>& output_shape) {
-  const int top_k = compile.has_top_k() ? compile.top_k() : 5;
+  const int top_k = compile.has_top_k() ? compile.top_k() : kDefaultTopK;
   if (top_k < 1) {
     return absl::InvalidArgumentError(absl::StrCat("compile.top_k is ", top_k, ", but must be at least 1"));
   }

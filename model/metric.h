@@ -21,6 +21,8 @@ namespace v1 {
 class Compile;
 }  // namespace v1
 
+constexpr int kDefaultTopK = 5;  // Keras's
+
 class Metric {
  public:
   virtual ~Metric() = default;

@@ -1,11 +1,16 @@
 #include "worker/job_check.h"
 
+#include <memory>
+#include <set>
+
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
 #include "base/quoted.h"
 #include "base/status_macros.h"
 #include "data/open_dataset.h"
+#include "model/metric.h"
+#include "model/network.h"
 #include "worker/compiled_model.h"
 #include "worker/message_check.h"
 #include "worker/training_callbacks.h"
@@ -53,6 +58,19 @@ absl::Status CheckGiven(absl::string_view dataset, absl::string_view field, absl
   return value.empty() ? Invalid(absl::StrCat(dataset, field), "is required") : absl::OkStatus();
 }
 
+absl::Status CheckColumns(const std::string& field, const v1::Csv& csv) {
+  if (csv.paths().empty()) return Invalid(absl::StrCat(field, ".paths"), "is required");
+  RETURN_IF_ERROR(CheckGiven(field, ".label", csv.label()));
+  std::set<absl::string_view> seen;
+  for (const std::string& name : csv.features()) {
+    if (name == csv.label())
+      return Invalid(absl::StrCat(field, ".features"), absl::StrCat("has the label ", Quoted(name)));
+    if (!seen.insert(name).second)
+      return Invalid(absl::StrCat(field, ".features"), absl::StrCat("has ", Quoted(name), " twice"));
+  }
+  return absl::OkStatus();
+}
+
 // What can be wrong with a dataset before a file is opened.
 absl::Status CheckSource(absl::string_view field, const v1::Dataset& dataset) {
   switch (dataset.source_case()) {
@@ -64,8 +82,7 @@ absl::Status CheckSource(absl::string_view field, const v1::Dataset& dataset) {
       return absl::InvalidArgumentError(absl::StrCat(field, ".", opened.message()));
     }
     case v1::Dataset::kCsv:
-      if (dataset.csv().paths().empty()) return Invalid(absl::StrCat(field, ".csv.paths"), "is required");
-      return CheckGiven(field, ".csv.label", dataset.csv().label());
+      return CheckColumns(absl::StrCat(field, ".csv"), dataset.csv());
     case v1::Dataset::kNpy:
       RETURN_IF_ERROR(CheckGiven(field, ".npy.features", dataset.npy().features()));
       return CheckGiven(field, ".npy.labels", dataset.npy().labels());
@@ -162,6 +179,21 @@ absl::Status CheckCallbacks(const v1::JobSpec& spec, const CompiledModel& compil
   return TrainingCallbacks::Create(spec.fit(), spec.checkpoint(), names).status();
 }
 
+// Of k classes the right one is always among the best k.
+std::vector<std::string> TopKWarnings(const v1::JobSpec& spec) {
+  const int k = spec.compile().has_top_k() ? spec.compile().top_k() : kDefaultTopK;
+  const absl::StatusOr<std::unique_ptr<Network>> network = Network::Create(spec.model());
+  if (!network.ok() || (*network)->output_shape().empty() || (*network)->output_shape().back() > k) return {};
+  std::vector<std::string> warnings;
+  for (const std::string& metric : spec.compile().metrics()) {
+    if (!absl::StrContains(metric, "top_k")) continue;
+    warnings.push_back(absl::StrCat("compile.top_k is ", k,
+                                    spec.compile().has_top_k() ? "" : " (the default)", " and the model has ",
+                                    (*network)->output_shape().back(), " classes: ", metric, " is always 1"));
+  }
+  return warnings;
+}
+
 }  // namespace
 
 absl::Status CheckJob(const v1::JobSpec& spec) {
@@ -183,7 +215,7 @@ absl::Status CheckJob(const v1::JobSpec& spec) {
 }
 
 std::vector<std::string> JobWarnings(const v1::JobSpec& spec) {
-  std::vector<std::string> warnings;
+  std::vector<std::string> warnings = TopKWarnings(spec);
   if (spec.has_fit() && !spec.fit().has_seed())
     warnings.push_back("fit.seed is not set: two runs of this job give different results");
   if (spec.has_fit() && !spec.has_checkpoint())

@@ -246,6 +246,39 @@ TEST(JobCheckTest, WhatIsProbablyNotMeantIsAWarning) {
   EXPECT_THAT(JobWarnings(spec), ElementsAre(HasSubstr("fit.seed"), HasSubstr("checkpoint")));
 }
 
+TEST(JobCheckTest, ATopKThatEveryRowPassesIsAWarning) {
+  v1::JobSpec spec = Valid();
+  spec.mutable_compile()->add_metrics("sparse_top_k_categorical_accuracy");
+  EXPECT_THAT(JobWarnings(spec), ElementsAre(AllOf(HasSubstr("compile.top_k is 5 (the default)"),
+                                                   HasSubstr("3 classes"), HasSubstr("always 1"))));
+  spec.mutable_compile()->set_top_k(3);
+  EXPECT_THAT(JobWarnings(spec), ElementsAre(HasSubstr("compile.top_k is 3 and")));
+  spec.mutable_compile()->set_top_k(2);
+  EXPECT_THAT(JobWarnings(spec), IsEmpty());
+}
+
+TEST(JobCheckTest, FieldsOfABiasThatIsNotThereAreRefused) {
+  v1::JobSpec spec = Valid();
+  v1::Dense* dense = spec.mutable_model()->mutable_layers(0)->mutable_dense();
+  dense->set_use_bias(false);
+  EXPECT_OK(CheckJob(spec));
+  dense->mutable_bias_initializer()->mutable_ones();
+  ExpectRefused(spec, "bias_initializer is set, but use_bias is false");
+  dense->mutable_bias_regularizer()->set_l2(0.1f);
+  ExpectRefused(spec, "bias_regularizer is set, but use_bias is false");
+}
+
+TEST(JobCheckTest, AColumnIsNamedOnceAndIsNotTheLabelToo) {
+  v1::JobSpec spec = Valid();
+  v1::Csv* csv = spec.mutable_data()->mutable_train()->mutable_csv();
+  csv->add_paths("t.csv");
+  csv->set_label("y");
+  for (const char* name : {"a", "b", "a"}) csv->add_features(name);
+  ExpectRefused(spec, "data.train.csv.features has \"a\" twice");
+  csv->set_features(2, "y");
+  ExpectRefused(spec, "data.train.csv.features has the label \"y\"");
+}
+
 TEST(JobFileTest, TextAndJsonGiveTheSameJob) {
   const auto text = ParseJob(R"(name: "a" fit { epochs: 3 } on_failure: FAIL)", "test");
   const auto json = ParseJob(R"( {"name": "a", "fit": {"epochs": 3}, "on_failure": "FAIL"})", "test");

@@ -48,11 +48,22 @@ v1::Initializer BiasInitializer(const v1::Dense& spec) {
   return zeros;
 }
 
+bool UsesBias(const v1::Dense& spec) { return !spec.has_use_bias() || spec.use_bias(); }
+
+// Fields of a bias that is not there would be passed over in silence.
+absl::Status CheckBiasFields(const v1::Dense& spec) {
+  if (UsesBias(spec) || (!spec.has_bias_initializer() && !spec.has_bias_regularizer()))
+    return absl::OkStatus();
+  return absl::InvalidArgumentError(
+      absl::StrCat(spec.has_bias_regularizer() ? "bias_regularizer" : "bias_initializer",
+                   " is set, but use_bias is false: there is no bias"));
+}
+
 absl::StatusOr<std::vector<ParameterSpec>> MakeParameters(int64_t inputs, const v1::Dense& spec) {
   std::vector<ParameterSpec> parameters(1);
   ASSIGN_OR_RETURN(parameters[0], MakeParameter("kernel", {inputs, spec.units()}, spec.kernel_initializer(),
                                                 spec.kernel_regularizer()));
-  if (spec.has_use_bias() && !spec.use_bias()) return parameters;
+  if (!UsesBias(spec)) return parameters;
   ASSIGN_OR_RETURN(ParameterSpec bias,
                    MakeParameter("bias", {spec.units()}, BiasInitializer(spec), spec.bias_regularizer()));
   parameters.push_back(std::move(bias));
@@ -71,6 +82,7 @@ absl::StatusOr<std::unique_ptr<Dense>> Dense::Create(std::string name, const Sha
   if (spec.units() < 1) {
     return absl::InvalidArgumentError(absl::StrCat("units is ", spec.units(), ", must be at least 1"));
   }
+  RETURN_IF_ERROR(CheckBiasFields(spec));
   const std::optional<float> slope =
       spec.has_leaky_relu_slope() ? std::optional<float>(spec.leaky_relu_slope()) : std::nullopt;
   ASSIGN_OR_RETURN(const Activation activation, MakeActivation(spec.activation(), slope));
