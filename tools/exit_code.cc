@@ -33,4 +33,11 @@ ExitCode Report(const absl::Status& status) {
   return ExitCodeOf(status);
 }
 
+ExitCode CloseOutput(ExitCode code) {
+  // What the system said to an earlier write is not known any more.
+  if (std::fflush(stdout) == 0 && std::ferror(stdout) == 0) return code;
+  Report(absl::UnknownError("cannot write all of standard output: is it closed, or its disk full?"));
+  return code == ExitCode::kSucceeded ? ExitCode::kBadUsage : code;
+}
+
 }  // namespace lockstep

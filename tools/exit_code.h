@@ -20,6 +20,10 @@ ExitCode ExitCodeOf(const absl::Status& status);
 // Prints "lockstep: MESSAGE" to standard error, in one line, and returns ExitCodeOf(status).
 ExitCode Report(const absl::Status& status);
 
+// To be called at the end: `code`, but kBadUsage with a message if that is kSucceeded and not all of standard
+// output could be written.
+ExitCode CloseOutput(ExitCode code);
+
 }  // namespace lockstep
 
 #endif  // LOCKSTEP_TOOLS_EXIT_CODE_H_

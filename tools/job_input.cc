@@ -1,9 +1,10 @@
 #include "tools/job_input.h"
 
-#include <cstdio>
+#include <unistd.h>
 
 #include "absl/strings/str_cat.h"
 #include "base/file_system.h"
+#include "base/read_stream.h"
 #include "base/status_macros.h"
 #include "worker/job_check.h"
 #include "worker/job_file.h"
@@ -17,22 +18,11 @@ constexpr size_t kMostBytes = 16 << 20;
 
 std::string Name(const std::string& path) { return path == kStandardInput ? "standard input" : path; }
 
-absl::StatusOr<std::string> ReadStandardInput() {
-  std::string text;
-  char buffer[4096];
-  while (const size_t bytes = std::fread(buffer, 1, sizeof(buffer), stdin)) {
-    text.append(buffer, bytes);
-    if (text.size() > kMostBytes)
-      return absl::OutOfRangeError(absl::StrCat("standard input has more than ", kMostBytes, " bytes"));
-  }
-  return text;
-}
-
 }  // namespace
 
 absl::StatusOr<v1::JobSpec> ReadJobInput(const std::string& path) {
   if (path != kStandardInput) return ReadJobFile(path);
-  ASSIGN_OR_RETURN(const std::string text, ReadStandardInput());
+  ASSIGN_OR_RETURN(const std::string text, ReadStream(STDIN_FILENO, Name(path), kMostBytes));
   return ParseJob(text, Name(path));
 }
 

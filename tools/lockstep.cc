@@ -50,4 +50,6 @@ ExitCode Main(int argc, char** argv) {
 }  // namespace
 }  // namespace lockstep
 
-int main(int argc, char** argv) { return static_cast<int>(lockstep::Main(argc, argv)); }
+int main(int argc, char** argv) {
+  return static_cast<int>(lockstep::CloseOutput(lockstep::Main(argc, argv)));
+}

@@ -130,6 +130,28 @@ TEST_F(LockstepUsageTest, TheSummaryTellsOfRefusedJobsToo) {
   EXPECT_THAT(summary["error"].get<std::string>(), HasSubstr("line 1 column 8"));
 }
 
+TEST_F(LockstepUsageTest, OutputThatCannotBeWrittenIsExitCode2) {
+  runner_.Write("job", kToyJob);
+  for (const std::string command : {"validate job", "--help", "--version", "local job"}) {
+    ExpectRefused(command + " > /dev/full", 2, "cannot write all of standard output");
+    ExpectRefused(command + " >&-", 2, "cannot write all of standard output");
+  }
+}
+
+TEST_F(LockstepUsageTest, AJobIsReadFromPipesAndDevices) {
+  runner_.Write("job", kToyJob);
+  // To dash a here-document is a pipe.
+  const std::string from_pipe = absl::StrCat("validate /dev/stdin <<'END'\n", kToyJob, "\nEND\n");
+  for (const std::string& command : {std::string("validate /dev/stdin < job"), from_pipe}) {
+    const LockstepRunner::Result result = runner_.Run(command);
+    EXPECT_EQ(result.exit_code, 0) << command << ": " << result.errors;
+    EXPECT_THAT(result.output, HasSubstr("Batch: global 2"));
+  }
+  ExpectRefused("validate /dev/null", 2, "/dev/null: model is required");
+  ExpectRefused("validate /dev/zero", 2, "/dev/zero has more than 16777216 bytes");
+  ExpectRefused("validate - < /dev/zero", 2, "standard input has more than 16777216 bytes");
+}
+
 TEST_F(LockstepUsageTest, HelpIsExitCode0) {
   EXPECT_THAT(runner_.Run("--help").output, HasSubstr("Subcommands:"));
   for (const std::string command : {"local", "validate", "submit", "watch", "status", "jobs", "cancel",

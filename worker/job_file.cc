@@ -10,6 +10,7 @@
 #include "absl/strings/strip.h"
 #include "base/file_system.h"
 #include "base/file_utilities.h"
+#include "base/read_stream.h"
 #include "base/status_macros.h"
 
 namespace lockstep {
@@ -59,7 +60,9 @@ absl::StatusOr<v1::JobSpec> ParseJob(absl::string_view text, const std::string& 
 }
 
 absl::StatusOr<v1::JobSpec> ReadJobFile(const std::string& path) {
-  ASSIGN_OR_RETURN(const std::string text, ReadWholeFile(FileSystem::Posix(), path, kMostBytes));
+  ASSIGN_OR_RETURN(const std::string text, IsStream(path)
+                                               ? ReadStreamFile(path, kMostBytes)
+                                               : ReadWholeFile(FileSystem::Posix(), path, kMostBytes));
   return ParseJob(text, path);
 }
 
