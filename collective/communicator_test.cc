@@ -166,8 +166,8 @@ TEST_P(AlgorithmTest, A22EqualSizesAreNotMixedWhenMessagesAreDelayed) {
   });
 }
 
-// Also where AUTO chooses differently: what one rank sends in one hop is as long as what the other waits for in
-// the first hop of a mesh.
+// Also where AUTO chooses differently: what one rank sends in one hop is as long as what the other waits for
+// in the first hop of a mesh.
 TEST_P(AlgorithmTest, RanksWithBuffersOfDifferentLengthsAllGetAnError) {
   CommunicatorOptions options;
   options.algorithm = GetParam();

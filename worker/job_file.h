@@ -14,7 +14,8 @@ namespace lockstep {
 // INVALID_ARGUMENT with line and column (text format) and what was expected.
 absl::StatusOr<v1::JobSpec> ParseJob(absl::string_view text, const std::string& name);
 
-// The same from a file, pipe or device of at most 16 MiB. NOT_FOUND and other errors of the file system name the path.
+// The same from a file, pipe or device of at most 16 MiB. NOT_FOUND and other errors of the file system name
+// the path.
 absl::StatusOr<v1::JobSpec> ReadJobFile(const std::string& path);
 
 }  // namespace lockstep
