@@ -34,6 +34,12 @@ ReduceBuffers ChunkOf(const ReduceBuffers& buffers, int chunk, int num_chunks) {
   return {Fraction(buffers.doubles, chunk, num_chunks), Fraction(buffers.floats, chunk, num_chunks)};
 }
 
+ReduceBuffers PlaceIn(std::byte* memory, const ReduceBuffers& like) {
+  auto* const doubles = reinterpret_cast<double*>(memory);
+  auto* const floats = reinterpret_cast<float*>(doubles + like.doubles.size());
+  return {{doubles, like.doubles.size()}, {floats, like.floats.size()}};
+}
+
 ReduceBuffers ChunkedBuffers::Segment(int chunk, int64_t segment) const {
   const ReduceBuffers all = ChunkOf(buffers_, chunk, num_chunks_);
   const size_t begin = segment * segment_bytes_;

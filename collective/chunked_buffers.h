@@ -35,6 +35,10 @@ class ChunkedBuffers {
 // Chunk `chunk` of `num_chunks`, in one piece.
 ReduceBuffers ChunkOf(const ReduceBuffers& buffers, int chunk, int num_chunks);
 
+// Buffers of the same sizes as `like` in `memory`, which is aligned for doubles and holds SizeBytes(like)
+// bytes.
+ReduceBuffers PlaceIn(std::byte* memory, const ReduceBuffers& like);
+
 inline size_t SizeBytes(const ReduceBuffers& buffers) {
   return buffers.doubles.size() * sizeof(double) + buffers.floats.size() * sizeof(float);
 }

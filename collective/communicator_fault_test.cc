@@ -25,14 +25,8 @@ struct Outcome {
 
 // Sends, or receives, of one rank in an all-reduce.
 int64_t NumOperations(Algorithm algorithm) {
-  switch (algorithm) {
-    case Algorithm::kOneHop:
-      return kRanks - 1;
-    case Algorithm::kMesh:
-      return 5 * 2 * (kRanks - 1);  // segments, hops, peers
-    default:
-      return 5 * 2 * (kRanks - 1);  // segments, steps
-  }
+  if (algorithm == Algorithm::kOneHop) return kRanks - 1;
+  return 5 * 2 * (kRanks - 1);  // segments; hops and peers of the mesh, or steps of the ring
 }
 
 Outcome AllReduceWith(Algorithm algorithm, const Fault& fault, absl::Duration timeout) {

@@ -74,10 +74,7 @@ class MeshAllReducer {
   ReduceBuffers Collected(const Segment* segment) const {
     const ReduceBuffers own = Part(rank(), segment);
     if (n_ == 2) return own;
-    std::byte* const slot = scratch_.data() + (segment->index % kWindow) * segment_bytes_;
-    auto* doubles = reinterpret_cast<double*>(slot);
-    auto* floats = reinterpret_cast<float*>(doubles + own.doubles.size());
-    return {{doubles, own.doubles.size()}, {floats, own.floats.size()}};
+    return PlaceIn(&scratch_[(segment->index % kWindow) * segment_bytes_], own);
   }
 
   void Collect(Segment* segment) {

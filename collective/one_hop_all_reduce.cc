@@ -24,7 +24,7 @@ class OneHopAllReducer {
     const size_t bytes = (SizeBytes(buffers) + kAlignment - 1) / kAlignment * kAlignment;
     const absl::Span<std::byte> scratch = exchange->Scratch((n_ - 1) * bytes);
     for (int rank = 0, slot = 0; rank < n_; ++rank) {
-      of_rank_[rank] = rank == exchange->rank() ? buffers : Place(scratch.subspan(bytes * slot++, bytes));
+      of_rank_[rank] = rank == exchange->rank() ? buffers : PlaceIn(&scratch[bytes * slot++], buffers);
     }
   }
 
@@ -48,13 +48,6 @@ class OneHopAllReducer {
  private:
   MessagePosition At(int k) const { return {Peer(k), Exchange::kOneHopStep, 0}; }
   int Peer(int k) const { return (exchange_->rank() + k) % n_; }
-
-  // A rank's buffers in memory of ours.
-  ReduceBuffers Place(absl::Span<std::byte> bytes) const {
-    auto* doubles = reinterpret_cast<double*>(bytes.data());
-    auto* floats = reinterpret_cast<float*>(doubles + buffers_.doubles.size());
-    return {{doubles, buffers_.doubles.size()}, {floats, buffers_.floats.size()}};
-  }
 
   // In the ring's order: beginning with rank chunk + 1.
   void SumChunk(int chunk) const {

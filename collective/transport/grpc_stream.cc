@@ -4,7 +4,6 @@
 #include <grpcpp/server_context.h>
 #include <grpcpp/support/async_stream.h>
 
-#include "base/mutex.h"
 
 namespace lockstep {
 namespace {
@@ -68,7 +67,6 @@ class ServerStream : public GrpcStream {
 GrpcStream::Tag* GrpcStream::Begin(Tag* tag) {
   // BeginWrite has counted a write before.
   if (tag != &written_tag_) ++pending;
-  HandOver(tag);
   return tag;
 }
 

@@ -5,19 +5,11 @@
 // sides of it: our code, and the inline code of gRPC's headers, which keeps the state of each call there.
 // These definitions stand before those of the library; the callback API goes through them too.
 // Outside of sanitizer builds the file is empty. Linked into the program itself.
-#if defined(__SANITIZE_THREAD__)
-#define LOCKSTEP_TSAN 1
-#elif defined(__has_feature)
-#if __has_feature(thread_sanitizer)
-#define LOCKSTEP_TSAN 1
-#endif
-#endif
+#include "base/mutex.h"
 
 #ifdef LOCKSTEP_TSAN
 #include <dlfcn.h>
 #include <grpc/grpc.h>
-
-#include "base/mutex.h"
 
 namespace {
 
