@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdint>
+#include <set>
 #include <utility>
 
 #include "absl/status/status.h"
@@ -81,6 +82,7 @@ class CsvLoader {
   absl::Status ReadHeader(CsvTokenizer* tokenizer);
   absl::Status ChooseColumns();
   absl::StatusOr<size_t> FindColumn(const std::string& name) const;
+  absl::Status IsThereTwice(const std::string& name) const;
   absl::Status AddRow(const CsvRecord& record);
   absl::Status AddFeature(const CsvRecord& record, size_t column);
   absl::Status AddLabel(const CsvRecord& record);
@@ -142,9 +144,9 @@ absl::Status CsvLoader::ChooseColumns() {
     }
     feature_columns_.push_back(column);
   }
+  std::set<absl::string_view> names_seen;
   for (size_t column = 0; options_.features.empty() && column < header_.size(); ++column) {
-    // By its name, which must be there once.
-    RETURN_IF_ERROR(FindColumn(header_[column]).status());
+    if (!names_seen.insert(header_[column]).second) return IsThereTwice(header_[column]);
     if (column != label_column_) feature_columns_.push_back(column);
   }
   if (feature_columns_.empty()) {
@@ -163,9 +165,13 @@ absl::StatusOr<size_t> CsvLoader::FindColumn(const std::string& name) const {
         absl::StrCat("there is no column ", Quoted(name), "; the header has: ", QuotedList(header_))));
   }
   if (std::find(found + 1, header_.end(), name) != header_.end()) {
-    return InFile(absl::InvalidArgumentError(absl::StrCat("the header has column ", Quoted(name), " twice")));
+    return IsThereTwice(name);
   }
   return static_cast<size_t>(found - header_.begin());
+}
+
+absl::Status CsvLoader::IsThereTwice(const std::string& name) const {
+  return InFile(absl::InvalidArgumentError(absl::StrCat("the header has column ", Quoted(name), " twice")));
 }
 
 absl::Status CsvLoader::AddRow(const CsvRecord& record) {
