@@ -110,6 +110,10 @@ absl::StatusOr<TrainingData> OpenTrainingData(const v1::JobSpec& spec, const std
   return data;
 }
 
+const v1::Dataset& PassSource(const v1::JobSpec& spec) {
+  return spec.data().has_validation() ? spec.data().validation() : spec.data().train();
+}
+
 int64_t GlobalBatch(const v1::Fit& fit, int world_size) {
   return fit.per_worker_batch_size() > 0 ? fit.per_worker_batch_size() * world_size : fit.batch_size();
 }
@@ -154,7 +158,7 @@ std::string DescribeDataOrder(const SamplerOptions& order) {
 
 absl::StatusOr<LoaderPlan> PlanPass(const v1::JobSpec& spec, std::shared_ptr<const Dataset> dataset,
                                     const Loss& loss, Communicator* communicator) {
-  const v1::Dataset& source = spec.data().has_validation() ? spec.data().validation() : spec.data().train();
+  const v1::Dataset& source = PassSource(spec);
   LoaderPlan plan;
   plan.sampler.rows = dataset->info().rows;
   plan.sampler.global_batch = spec.fit().validation_batch_size();

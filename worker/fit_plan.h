@@ -34,6 +34,9 @@ struct TrainingData {
 // says so. Errors: INVALID_ARGUMENT, NOT_FOUND, DATA_LOSS naming field, file and place.
 absl::StatusOr<TrainingData> OpenTrainingData(const v1::JobSpec& spec, const std::string& data_root);
 
+// What a pass without training reads: the validation data, or the training data without it.
+const v1::Dataset& PassSource(const v1::JobSpec& spec);
+
 // Rows per step over all ranks.
 int64_t GlobalBatch(const v1::Fit& fit, int world_size);
 

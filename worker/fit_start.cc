@@ -117,7 +117,7 @@ absl::Status CheckPositionFits(const v1::CheckpointManifest& position, const v1:
 absl::Status AgreeOnFit(const v1::JobSpec& spec, const TrainingData& data, const Replica& replica,
                         Communicator* communicator) {
   const v1::Data& sources = spec.data();
-  const v1::Dataset& validation = sources.has_validation() ? sources.validation() : sources.train();
+  const v1::Dataset& validation = PassSource(spec);
   return CheckFingerprints(communicator,
                            {{"the model", LayoutLine(replica.network().layout())},
                             {"model, loss or optimizer", SpecHash(spec.model(), spec.compile())},
@@ -135,7 +135,7 @@ absl::Status AgreeOnFit(const v1::JobSpec& spec, const TrainingData& data, const
 
 absl::Status AgreeOnPass(const v1::JobSpec& spec, const std::shared_ptr<const Dataset>& dataset,
                          const Replica& replica, Communicator* communicator) {
-  const v1::Dataset& source = spec.data().has_validation() ? spec.data().validation() : spec.data().train();
+  const v1::Dataset& source = PassSource(spec);
   return CheckFingerprints(communicator, {{"the model", LayoutLine(replica.network().layout())},
                                           {"the data's order", OrderOf(source)},
                                           {"rows of the data", RowsOf(source, dataset)},
