@@ -6,7 +6,6 @@
 #include <string>
 #include <vector>
 
-#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
 #include "base/status_matchers.h"
@@ -137,10 +136,7 @@ TEST(FormationTest, A06PeersMayStartInAnyOrder) {
   cluster->Launch(1);
   cluster->AwaitListening(1);
   // Rank 1 has looked for rank 0 at least once, and found nobody.
-  v1::Cluster view;
-  do {
-    ASSERT_OK_AND_ASSIGN(view, cluster->client(1).DescribeCluster());
-  } while (!absl::StrContains(view.members(0).detail(), "connection refused"));
+  ASSERT_OK(cluster->client(1).AwaitDetail(0, "connection refused"));
   cluster->Launch(0);
   ASSERT_OK(cluster->client(1).AwaitComplete());
   ASSERT_OK_AND_ASSIGN(const v1::Job job, cluster->client(1).Run(ToyJob()));
@@ -179,27 +175,30 @@ TEST_F(DaemonTest, A06ANameThatResolvesLaterIsFoundThen) {
   const std::vector<std::string> binds = ChooseAddresses(2);
   const std::vector<std::string> bind = absl::StrSplit(binds[1], ':');
   const std::vector<std::string> addresses = {binds[0], absl::StrCat("w1.test:", bind[1])};
-  // The chief sees a hosts file of its own, in a mount namespace of its own.
+  // The chief sees a hosts file of its own, in a mount namespace of its own, and a name server that is
+  // silent.
   const std::string hosts = absl::StrCat(directory_, "/hosts");
   WriteFileOrDie(hosts, "127.0.0.1 localhost\n");
+  const std::string resolver = absl::StrCat(directory_, "/resolv.conf");
+  WriteFileOrDie(resolver, absl::StrCat("nameserver ", bind[0], "\n"));
   DaemonOptions options;
   options.program = "/usr/bin/unshare";
-  options.flags = {"--map-root-user",
-                   "--mount",
-                   "/bin/sh",
-                   "-c",
-                   "mount --bind \"$0\" /etc/hosts && exec worker/lockstepd",
-                   hosts};
+  options.flags = {
+      "--map-root-user",
+      "--mount",
+      "/bin/sh",
+      "-c",
+      "mount --bind \"$0\" /etc/hosts && mount --bind \"$1\" /etc/resolv.conf && exec worker/lockstepd",
+      hosts,
+      resolver};
   options.tf_config = WorkerTfConfig(addresses, 0);
   options.log = absl::StrCat(directory_, "/chief.log");
   Daemon chief(options);
-  const std::unique_ptr<Daemon> worker = Start(WorkerTfConfig(addresses, 1), {"--bind", binds[1]});
   ASSERT_TRUE(chief.AwaitListening(addresses[0])) << chief.Log();
   JobClient client(addresses[0]);
-  v1::Cluster view;
-  do {
-    ASSERT_OK_AND_ASSIGN(view, client.DescribeCluster());
-  } while (!absl::StrContains(view.members(1).detail(), "its name does not resolve"));
+  ASSERT_OK(client.AwaitDetail(1, "its name does not resolve: no name server answers"));
+  // Only now: a worker that reaches the chief has joined, whether or not its own name resolves.
+  const std::unique_ptr<Daemon> worker = Start(WorkerTfConfig(addresses, 1), {"--bind", binds[1]});
   // In place: the mount holds the file, not its name.
   std::ofstream(hosts, std::ios::app) << bind[0] << " w1.test\n";
   ASSERT_OK(client.AwaitComplete());

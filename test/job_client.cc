@@ -5,6 +5,7 @@
 
 #include <algorithm>
 
+#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/time/clock.h"
 #include "base/status_macros.h"
@@ -120,13 +121,24 @@ absl::StatusOr<v1::Job> JobClient::Run(const v1::JobSpec& spec) {
 }
 
 absl::Status JobClient::AwaitComplete() {
+  return AwaitCluster([](const v1::Cluster& cluster) {
+    return cluster.error().empty() &&
+           std::all_of(cluster.members().begin(), cluster.members().end(),
+                       [](const v1::Cluster::Member& member) { return member.state() == "joined"; });
+  });
+}
+
+absl::Status JobClient::AwaitDetail(int rank, const std::string& text) {
+  return AwaitCluster([rank, &text](const v1::Cluster& cluster) {
+    return absl::StrContains(cluster.members(rank).detail(), text);
+  });
+}
+
+absl::Status JobClient::AwaitCluster(const std::function<bool(const v1::Cluster&)>& condition) {
   const absl::Time deadline = absl::Now() + kTestDeadline;
   while (true) {
     ASSIGN_OR_RETURN(const v1::Cluster cluster, DescribeCluster());
-    const bool complete =
-        std::all_of(cluster.members().begin(), cluster.members().end(),
-                    [](const v1::Cluster::Member& member) { return member.state() == "joined"; });
-    if (complete && cluster.error().empty()) return absl::OkStatus();
+    if (condition(cluster)) return absl::OkStatus();
     if (absl::Now() >= deadline) return absl::DeadlineExceededError(cluster.ShortDebugString());
     absl::SleepFor(kPoll);
   }

@@ -44,8 +44,12 @@ class JobClient {
 
   // Waits until DescribeCluster says that every rank has joined.
   absl::Status AwaitComplete();
+  // Waits until DescribeCluster says this of a rank.
+  absl::Status AwaitDetail(int rank, const std::string& text);
 
  private:
+  absl::Status AwaitCluster(const std::function<bool(const v1::Cluster&)>& condition);
+
   std::shared_ptr<v1::Trainer::Stub> stub_;
 };
 

@@ -24,6 +24,9 @@ std::shared_ptr<grpc::Channel> MakeControlChannel(const std::string& address, ab
   arguments.SetInt(GRPC_ARG_MAX_RECONNECT_BACKOFF_MS, 1000);
   // A name that does not resolve yet is asked for again soon (the default is 30 s).
   arguments.SetInt(GRPC_ARG_DNS_MIN_TIME_BETWEEN_RESOLUTIONS_MS, 1000);
+  // A name server that is silent is told from a peer that is: shorter than a probe's deadline (the default is
+  // 120 s).
+  arguments.SetInt(GRPC_ARG_DNS_ARES_QUERY_TIMEOUT_MS, 1000);
   // Channels of one process share connections by default; a peer that came back must not inherit a broken
   // one.
   arguments.SetInt(GRPC_ARG_USE_LOCAL_SUBCHANNEL_POOL, 1);

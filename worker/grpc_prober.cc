@@ -17,6 +17,8 @@ constexpr absl::Duration kDeadline = absl::Seconds(2);
 // gRPC's texts name internals; users need the cause.
 std::string Reason(const grpc::Status& status) {
   const std::string& text = status.error_message();
+  if (absl::StrContains(text, "DNS query cancelled"))
+    return absl::StrCat("its name does not resolve: no name server answers (", text, ")");
   if (absl::StrContains(text, "DNS") || absl::StrContains(text, "resol"))
     return absl::StrCat("its name does not resolve (", text, ")");
   if (absl::StrContains(text, "refused")) return "connection refused: no process listens there";
