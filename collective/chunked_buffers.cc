@@ -15,9 +15,9 @@ absl::Span<T> Intersect(absl::Span<T> part, size_t part_begin, size_t begin, siz
 }
 
 template <typename T>
-absl::Span<T> Fraction(absl::Span<T> all, size_t index, size_t count) {
-  const size_t begin = all.size() * index / count;
-  return all.subspan(begin, all.size() * (index + 1) / count - begin);
+absl::Span<T> Fraction(absl::Span<T> all, int index, int count) {
+  const size_t begin = ChunkBegin(all.size(), index, count);
+  return all.subspan(begin, ChunkBegin(all.size(), index + 1, count) - begin);
 }
 
 }  // namespace

@@ -32,6 +32,9 @@ class ChunkedBuffers {
   int64_t num_segments_ = 0;
 };
 
+// Where chunk `chunk` of `num_chunks` begins in an array of `size` elements; it ends where the next begins.
+inline size_t ChunkBegin(size_t size, int chunk, int num_chunks) { return size * chunk / num_chunks; }
+
 // Chunk `chunk` of `num_chunks`, in one piece.
 ReduceBuffers ChunkOf(const ReduceBuffers& buffers, int chunk, int num_chunks);
 

@@ -10,13 +10,10 @@
 #include "base/logging.h"
 #include "base/mutex.h"
 #include "base/status_macros.h"
-#include "collective/chunked_buffers.h"
+#include "collective/backend.h"
 #include "collective/exchange.h"
-#include "collective/mesh_all_reduce.h"
-#include "collective/one_hop_all_reduce.h"
-#include "collective/ring_all_gather.h"
-#include "collective/ring_all_reduce.h"
-#include "collective/ring_broadcast.h"
+#include "collective/shared_memory/shared_memory_backend.h"
+#include "collective/transport_backend.h"
 
 namespace lockstep {
 namespace {
@@ -25,29 +22,18 @@ namespace {
 // backward pass is never held up.
 constexpr size_t kMaxQueuedOperations = 1024;
 
-// Beyond these, one hop sends too many bytes, and a mesh is too many streams at once.
-constexpr size_t kMostOneHopBytes = size_t{256} << 10;
-constexpr int kMostMeshRanks = 8;
+using Operation = std::function<absl::Status(Waiting)>;
 
-Algorithm ChooseAlgorithm(size_t bytes, int world_size) {
-  if (bytes * (world_size - 1) <= kMostOneHopBytes) return Algorithm::kOneHop;
-  return world_size <= kMostMeshRanks ? Algorithm::kMesh : Algorithm::kRing;
-}
-
-struct Operation {
-  absl::string_view name;
-  size_t size_bytes;
-  std::function<absl::Status(Exchange*)> run;
-};
-
-class RingCommunicator : public Communicator {
+class OrderedCommunicator : public Communicator {
  public:
-  RingCommunicator(std::unique_ptr<Transport> transport, CommunicatorOptions options)
-      : transport_(std::move(transport)), group_{transport_.get(), options, {}}, thread_([this] {
-          RunOperations();
-        }) {}
+  OrderedCommunicator(std::unique_ptr<Transport> transport, std::unique_ptr<Backend> backend,
+                      std::string medium)
+      : transport_(std::move(transport)),
+        backend_(std::move(backend)),
+        medium_(std::move(medium)),
+        thread_([this] { RunOperations(); }) {}
 
-  ~RingCommunicator() override {
+  ~OrderedCommunicator() override {
     bool idle;
     {
       MutexLock lock(&mutex_);
@@ -60,42 +46,52 @@ class RingCommunicator : public Communicator {
 
   int rank() const override { return transport_->rank(); }
   int world_size() const override { return transport_->world_size(); }
+  std::string medium() const override { return medium_; }
 
-  void StartAllReduce(const ReduceBuffers& buffers) override { Start(AllReduceOf(buffers)); }
+  void StartAllReduce(const ReduceBuffers& buffers) override {
+    Start([this, buffers](Waiting waiting) { return backend_->AllReduce(buffers, waiting); });
+  }
 
   absl::Status WaitAll() override {
     const absl::Time start = absl::Now();
     MutexLock lock(&mutex_);
     // Ends, because each operation does.
-    mutex_.Await(Condition(this, &RingCommunicator::NothingUnderWay));
+    mutex_.Await(Condition(this, &OrderedCommunicator::NothingUnderWay));
     stats_.exposed += absl::Now() - start;
     return error_;
   }
 
-  absl::Status AllReduce(const ReduceBuffers& buffers) override { return Run(AllReduceOf(buffers)); }
+  absl::Status AllReduce(const ReduceBuffers& buffers) override {
+    return Run([this, &buffers](Waiting waiting) { return backend_->AllReduce(buffers, waiting); });
+  }
 
   absl::Status Broadcast(int root, absl::Span<std::byte> bytes) override {
     if (root < 0 || root >= world_size()) {
       return absl::InvalidArgumentError(
           absl::StrCat("broadcast from rank ", root, " in a group of ", world_size()));
     }
-    return Run({"broadcast", bytes.size(),
-                [root, bytes](Exchange* exchange) { return RingBroadcast(root, bytes, exchange); }});
+    return Run([this, root, bytes](Waiting waiting) { return backend_->Broadcast(root, bytes, waiting); });
   }
 
   absl::StatusOr<std::vector<std::string>> AllGather(absl::string_view mine) override {
     std::vector<std::string> all;
-    RETURN_IF_ERROR(Run({"all-gather", mine.size(),
-                         [mine, &all](Exchange* exchange) { return RingAllGather(mine, &all, exchange); }}));
+    RETURN_IF_ERROR(
+        Run([this, mine, &all](Waiting waiting) { return backend_->AllGather(mine, &all, waiting); }));
     return all;
   }
 
   absl::Status Barrier() override {
-    // The one element's sum needs every rank, and every rank needs the sum.
-    double token = 1;
-    Operation barrier = AllReduceOf({absl::MakeSpan(&token, 1), {}});
-    barrier.name = "barrier";
-    return Run(std::move(barrier));
+    return Run([this](Waiting waiting) { return backend_->Barrier(waiting); });
+  }
+
+  absl::StatusOr<std::unique_ptr<CollectiveBuffer>> Allocate(size_t bytes) override {
+    std::unique_ptr<CollectiveBuffer> buffer;
+    RETURN_IF_ERROR(Run([this, bytes, &buffer](Waiting waiting) {
+      absl::StatusOr<std::unique_ptr<CollectiveBuffer>> allocated = backend_->Allocate(bytes, waiting);
+      if (allocated.ok()) buffer = *std::move(allocated);
+      return allocated.status();
+    }));
+    return buffer;
   }
 
   void Abort(const absl::Status& status) override {
@@ -103,7 +99,7 @@ class RingCommunicator : public Communicator {
       MutexLock lock(&mutex_);
       if (error_.ok()) error_ = status;
     }
-    transport_->Abort(status);
+    backend_->Abort(status);
   }
 
   CommunicatorStats stats() const override {
@@ -125,51 +121,55 @@ class RingCommunicator : public Communicator {
     CHECK(queue_.Push(std::move(operation)));
   }
 
-  Operation AllReduceOf(const ReduceBuffers& buffers) const {
-    const size_t bytes = SizeBytes(buffers);
-    Algorithm algorithm = group_.options.algorithm;
-    if (algorithm == Algorithm::kAuto) algorithm = ChooseAlgorithm(bytes, world_size());
-    auto* const all_reduce = algorithm == Algorithm::kOneHop ? &OneHopAllReduce
-                             : algorithm == Algorithm::kMesh ? &MeshAllReduce
-                                                             : &RingAllReduce;
-    return {"all-reduce", bytes,
-            [buffers, all_reduce](Exchange* exchange) { return all_reduce(buffers, exchange); }};
-  }
-
   // Starts an operation and waits: in the calling thread if nothing is under way.
-  absl::Status Run(Operation operation) {
-    bool idle;
+  template <typename Function>
+  absl::Status Run(const Function& operation) {
     const absl::Time start = absl::Now();
+    bool idle;
+    absl::Status error;
     {
       MutexLock lock(&mutex_);
       idle = under_way_ == 0;
+      error = error_;
       if (idle) {
         ++under_way_;
         busy_since_ = start;
       }
     }
     if (!idle) {
-      Start(std::move(operation));
+      Start(operation);
       return WaitAll();
     }
-    RunOne(operation);
+    if (error.ok()) error = RunOne(operation, Waiting::kPolling);
+    const absl::Time end = absl::Now();
     MutexLock lock(&mutex_);
-    stats_.exposed += absl::Now() - start;
+    EndOneLocked(error, end);
+    stats_.exposed += end - start;
     return error_;
   }
 
   void RunOperations() {
-    while (std::optional<Operation> operation = queue_.Pop()) RunOne(*operation);
+    while (std::optional<Operation> operation = queue_.Pop()) {
+      absl::Status error = FirstError();
+      if (error.ok()) error = RunOne(*operation, Waiting::kAsleep);
+      const absl::Time end = absl::Now();
+      MutexLock lock(&mutex_);
+      EndOneLocked(error, end);
+    }
   }
 
-  void RunOne(const Operation& operation) {
-    Exchange exchange(&group_, operation.name, sequence_++, operation.size_bytes);
-    absl::Status status = FirstError();
-    if (status.ok()) {
-      status = operation.run(&exchange);
-      if (!status.ok()) transport_->Abort(status);
-    }
-    OnEnd(status, exchange.bytes_sent());
+  template <typename Function>
+  absl::Status RunOne(const Function& operation, Waiting waiting) {
+    absl::Status status = operation(waiting);
+    if (!status.ok()) backend_->Abort(status);
+    return status;
+  }
+
+  void EndOneLocked(const absl::Status& status, absl::Time now) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) {
+    if (error_.ok()) error_ = status;
+    stats_.bytes_sent = backend_->bytes_sent();
+    ++stats_.operations;
+    if (--under_way_ == 0) stats_.busy += now - busy_since_;
   }
 
   absl::Status FirstError() {
@@ -177,16 +177,9 @@ class RingCommunicator : public Communicator {
     return error_;
   }
 
-  void OnEnd(const absl::Status& status, int64_t bytes_sent) {
-    MutexLock lock(&mutex_);
-    if (error_.ok()) error_ = status;
-    stats_.bytes_sent += bytes_sent;
-    ++stats_.operations;
-    if (--under_way_ == 0) stats_.busy += absl::Now() - busy_since_;
-  }
-
   const std::unique_ptr<Transport> transport_;
-  Exchange::Group group_;  // of the thread that runs an operation
+  const std::unique_ptr<Backend> backend_;  // of the thread that runs an operation
+  const std::string medium_;
   BoundedQueue<Operation> queue_{kMaxQueuedOperations};
 
   mutable Mutex mutex_;
@@ -195,17 +188,12 @@ class RingCommunicator : public Communicator {
   absl::Time busy_since_ ABSL_GUARDED_BY(mutex_);
   CommunicatorStats stats_ ABSL_GUARDED_BY(mutex_);
 
-  int64_t sequence_ = 0;  // of the thread that runs an operation
-  std::thread thread_;    // last: it uses all of the above
+  std::thread thread_;  // last: it uses all of the above
 };
 
-}  // namespace
-
-absl::StatusOr<std::unique_ptr<Communicator>> Communicator::Create(std::unique_ptr<Transport> transport,
-                                                                   CommunicatorOptions options) {
-  if (transport == nullptr) return absl::InvalidArgumentError("communicator without a transport");
-  if (2 * transport->world_size() > Exchange::kMostRingSteps) {
-    return absl::InvalidArgumentError(absl::StrCat("group of ", transport->world_size(), " ranks; at most ",
+absl::Status CheckOptions(int world_size, const CommunicatorOptions& options) {
+  if (2 * world_size > Exchange::kMostRingSteps) {
+    return absl::InvalidArgumentError(absl::StrCat("group of ", world_size, " ranks; at most ",
                                                    Exchange::kMostRingSteps / 2, " are supported"));
   }
   if (options.segment_bytes == 0 || options.segment_bytes % sizeof(double) != 0) {
@@ -217,7 +205,28 @@ absl::StatusOr<std::unique_ptr<Communicator>> Communicator::Create(std::unique_p
         absl::StrCat("timeout ", absl::FormatDuration(options.timeout), " and stall_warning ",
                      absl::FormatDuration(options.stall_warning), " must be positive"));
   }
-  return std::make_unique<RingCommunicator>(std::move(transport), options);
+  return absl::OkStatus();
+}
+
+}  // namespace
+
+absl::StatusOr<std::unique_ptr<Communicator>> Communicator::Create(std::unique_ptr<Transport> transport,
+                                                                   CommunicatorOptions options) {
+  if (transport == nullptr) return absl::InvalidArgumentError("communicator without a transport");
+  RETURN_IF_ERROR(CheckOptions(transport->world_size(), options));
+  std::unique_ptr<Backend> backend = MakeTransportBackend(transport.get(), options);
+  std::string medium = "messages";
+  if (options.shared_memory == SharedMemoryUse::kAuto && transport->world_size() > 1) {
+    ASSIGN_OR_RETURN(SharedMemoryOutcome shared,
+                     ConnectSharedMemory(transport.get(), backend.get(), options));
+    if (shared.backend != nullptr) {
+      backend = std::move(shared.backend);
+      medium = "shared memory";
+    } else {
+      absl::StrAppend(&medium, ": ", shared.obstacle);
+    }
+  }
+  return std::make_unique<OrderedCommunicator>(std::move(transport), std::move(backend), std::move(medium));
 }
 
 }  // namespace lockstep

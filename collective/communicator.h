@@ -8,6 +8,9 @@
 //   all-gather    ring. n-1 hops; each rank sends (n-1)/n of the result.
 //   barrier       an all-reduce of nothing but a token.
 //
+// That is how it is done by messages. Ranks of one host that can share memory do it there
+// (shared_memory/shared_memory_backend.h), with the same bits.
+//
 // What StartAllReduce starts is run by a thread of the communicator's own, in order, while the caller
 // computes. Every other call runs in the caller's thread, unless something is under way that it has to wait
 // for. The first error ends the group: every later call returns it, and the contents of buffers under way are
@@ -39,8 +42,15 @@ enum class Algorithm {
   kOneHop,  // one_hop_all_reduce.h
 };
 
+// Whether ranks on one host exchange through memory that they share.
+enum class SharedMemoryUse {
+  kNever,
+  kAuto,  // if all ranks are on one host and can share memory; otherwise by messages, silently
+};
+
 struct CommunicatorOptions {
   Algorithm algorithm = Algorithm::kAuto;
+  SharedMemoryUse shared_memory = SharedMemoryUse::kNever;
   // A chunk travels in segments of at most this many bytes, so that receiving, adding and sending overlap.
   // 1 MiB was the best message size over TCP (docs/performance.md).
   size_t segment_bytes = size_t{1} << 20;
@@ -54,6 +64,19 @@ struct CommunicatorOptions {
 struct ReduceBuffers {
   absl::Span<double> doubles;
   absl::Span<float> floats;
+};
+
+// Memory that an all-reduce may read and write in place on all ranks. It outlives its communicator. After an
+// error of the group its contents must not be used again, nor anything be put there: a rank that was frozen
+// may still store into it when it wakes.
+class CollectiveBuffer {
+ public:
+  virtual ~CollectiveBuffer() = default;
+  virtual absl::Span<std::byte> bytes() const = 0;  // aligned as AlignedBytes is; zero at first
+
+  absl::Span<float> floats() const {
+    return absl::MakeSpan(reinterpret_cast<float*>(bytes().data()), bytes().size() / sizeof(float));
+  }
 };
 
 // Since the start of the group.
@@ -79,6 +102,11 @@ class Communicator {
   // Waits for everything that was started.
   virtual absl::Status WaitAll() = 0;
 
+  // Memory from which an all-reduce is fastest: every rank calls it with the same size. An all-reduce takes
+  // floats in such memory on all ranks, or on none.
+  // Errors: as any operation; a size that cannot be shared is given as private memory.
+  virtual absl::StatusOr<std::unique_ptr<CollectiveBuffer>> Allocate(size_t bytes) = 0;
+
   // StartAllReduce and WaitAll.
   virtual absl::Status AllReduce(const ReduceBuffers& buffers) = 0;
   // Overwrites `bytes` (of the same size on all ranks) with the root's.
@@ -92,6 +120,9 @@ class Communicator {
   virtual void Abort(const absl::Status& status) = 0;
 
   virtual CommunicatorStats stats() const = 0;
+
+  // "shared memory", or why not: "messages: rank 2 is on another host".
+  virtual std::string medium() const = 0;
 };
 
 }  // namespace lockstep

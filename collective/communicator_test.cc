@@ -1,5 +1,6 @@
 #include "collective/communicator.h"
 
+#include <algorithm>
 #include <cmath>
 #include <cstring>
 #include <random>
@@ -8,6 +9,7 @@
 #include "absl/strings/str_cat.h"
 #include "base/mutex.h"
 #include "base/random.h"
+#include "collective/peer_lost.h"
 #include "collective/run_on_ranks.h"
 #include "collective/transport/in_process_transport.h"
 #include "collective/transport/reorder_transport.h"
@@ -21,16 +23,60 @@ using ::testing::HasSubstr;
 constexpr int kWorldSizes[] = {1, 2, 3, 4, 5, 6, 7, 8, 9, 16};
 constexpr size_t kSegmentBytes = 64;  // 16 floats
 
-constexpr Algorithm kAlgorithms[] = {Algorithm::kRing, Algorithm::kMesh, Algorithm::kOneHop,
-                                     Algorithm::kAuto};
+// How sums are made: by messages, or in shared memory, from buffers that lie there or do not.
+struct Way {
+  const char* name;
+  Algorithm algorithm = Algorithm::kAuto;
+  SharedMemoryUse shared_memory = SharedMemoryUse::kNever;
+  bool allocated = false;  // by the communicator
+};
 
-CommunicatorOptions SmallSegments(Algorithm algorithm = Algorithm::kRing) {
+constexpr Way kRing = {"Ring", Algorithm::kRing};
+constexpr Way kWays[] = {
+    kRing,
+    {"Mesh", Algorithm::kMesh},
+    {"OneHop", Algorithm::kOneHop},
+    {"Auto", Algorithm::kAuto},
+    {"AutoAllocated", Algorithm::kAuto, SharedMemoryUse::kNever, true},
+    {"SharedMemory", Algorithm::kAuto, SharedMemoryUse::kAuto},
+    {"SharedMemoryAllocated", Algorithm::kAuto, SharedMemoryUse::kAuto, true},
+};
+
+CommunicatorOptions OptionsOf(const Way& way) {
   CommunicatorOptions options;
-  options.algorithm = algorithm;
+  options.algorithm = way.algorithm;
+  options.shared_memory = way.shared_memory;
+  return options;
+}
+
+CommunicatorOptions SmallSegments(const Way& way = kRing) {
+  CommunicatorOptions options = OptionsOf(way);
   options.segment_bytes = kSegmentBytes;
   options.timeout = absl::Seconds(60);
   return options;
 }
+
+// Room for floats to be reduced in the way of the test. All ranks make theirs at once.
+class Floats {
+ public:
+  Floats(const Way& way, Communicator* communicator, size_t capacity) : private_(capacity) {
+    if (!way.allocated) return;
+    absl::StatusOr<std::unique_ptr<CollectiveBuffer>> buffer =
+        communicator->Allocate(capacity * sizeof(float));
+    EXPECT_OK(buffer.status());
+    if (buffer.ok()) allocated_ = *std::move(buffer);
+  }
+
+  // At an odd place.
+  absl::Span<float> span(size_t size) {
+    const absl::Span<float> all = allocated_ != nullptr ? allocated_->floats() : absl::MakeSpan(private_);
+    return all.subspan((all.size() - size) / 3, size);
+  }
+
+ private:
+  std::vector<float> private_;
+  std::unique_ptr<CollectiveBuffer> allocated_;
+};
 
 // 0, 1, around the number of ranks, primes, around one segment per chunk, several segments.
 std::vector<size_t> Counts(int n) {
@@ -47,12 +93,12 @@ int64_t SumOfValues(int n, size_t index) {
   return sum;
 }
 
-void ExpectExactSums(Communicator* communicator, size_t num_doubles, size_t num_floats) {
+void ExpectExactSums(Communicator* communicator, size_t num_doubles, absl::Span<float> floats) {
+  const size_t num_floats = floats.size();
   std::vector<double> doubles(num_doubles);
-  std::vector<float> floats(num_floats);
   for (size_t i = 0; i < num_doubles; ++i) doubles[i] = Value(communicator->rank(), i);
   for (size_t i = 0; i < num_floats; ++i) floats[i] = static_cast<float>(Value(communicator->rank(), i + 7));
-  ASSERT_OK(communicator->AllReduce({absl::MakeSpan(doubles), absl::MakeSpan(floats)}));
+  ASSERT_OK(communicator->AllReduce({absl::MakeSpan(doubles), floats}));
   const int n = communicator->world_size();
   for (size_t i = 0; i < num_doubles; ++i) {
     ASSERT_EQ(doubles[i], SumOfValues(n, i))
@@ -64,36 +110,40 @@ void ExpectExactSums(Communicator* communicator, size_t num_doubles, size_t num_
   }
 }
 
-class AlgorithmTest : public ::testing::TestWithParam<Algorithm> {};
+class AllReduceTest : public ::testing::TestWithParam<Way> {};
 
-INSTANTIATE_TEST_SUITE_P(All, AlgorithmTest, ::testing::ValuesIn(kAlgorithms));
+INSTANTIATE_TEST_SUITE_P(All, AllReduceTest, ::testing::ValuesIn(kWays),
+                         [](const ::testing::TestParamInfo<Way>& info) { return info.param.name; });
 
-TEST_P(AlgorithmTest, AllReduceIsExactForAnyWorldSizeAndLength) {
+TEST_P(AllReduceTest, IsExactForAnyWorldSizeAndLength) {
   for (int n : kWorldSizes) {
     RunOnRanks(MakeInProcessGroup(n), SmallSegments(GetParam()), [n](Communicator* communicator) {
-      for (size_t floats : Counts(n)) {
+      const std::vector<size_t> counts = Counts(n);
+      Floats memory(GetParam(), communicator, *std::max_element(counts.begin(), counts.end()));
+      for (size_t floats : counts) {
         for (size_t doubles : {size_t{0}, size_t{1}, size_t{3}, size_t{50}}) {
-          ExpectExactSums(communicator, doubles, floats);
+          ExpectExactSums(communicator, doubles, memory.span(floats));
         }
       }
     });
   }
 }
 
-TEST_P(AlgorithmTest, A21FewerElementsThanRanksAndLengthsThatDoNotDivide) {
+TEST_P(AllReduceTest, A21FewerElementsThanRanksAndLengthsThatDoNotDivide) {
   RunOnRanks(MakeInProcessGroup(4), SmallSegments(GetParam()), [](Communicator* communicator) {
+    Floats memory(GetParam(), communicator, 1023);
     for (size_t length : {1, 2, 3, 4, 5, 7, 1023}) {
-      std::vector<float> values(length);
+      const absl::Span<float> values = memory.span(length);
       for (size_t i = 0; i < length; ++i)
         values[i] = static_cast<float>((communicator->rank() + 1) * (i + 1));
-      ASSERT_OK(communicator->AllReduce({{}, absl::MakeSpan(values)}));
+      ASSERT_OK(communicator->AllReduce({{}, values}));
       for (size_t i = 0; i < length; ++i) ASSERT_EQ(values[i], 10.0f * static_cast<float>(i + 1));
     }
   });
 }
 
 // Any two orders of summation of n values differ by at most (n-1) eps sum|x| to first order.
-TEST_P(AlgorithmTest, RandomFloatsAreSummedWithinRoundingAndAlikeOnAllRanksAndInAllRuns) {
+TEST_P(AllReduceTest, RandomFloatsAreSummedWithinRoundingAndAlikeOnAllRanksAndInAllRuns) {
   constexpr size_t kCount = 10007;
   for (int n : {2, 3, 7, 16}) {
     const auto value = [](int rank, size_t i) {
@@ -102,9 +152,11 @@ TEST_P(AlgorithmTest, RandomFloatsAreSummedWithinRoundingAndAlikeOnAllRanksAndIn
     std::vector<std::vector<float>> results(2 * n, std::vector<float>(kCount));
     for (int run = 0; run < 2; ++run) {
       RunOnRanks(MakeInProcessGroup(n), SmallSegments(GetParam()), [&](Communicator* communicator) {
-        std::vector<float>& mine = results[run * n + communicator->rank()];
+        Floats memory(GetParam(), communicator, kCount);
+        const absl::Span<float> mine = memory.span(kCount);
         for (size_t i = 0; i < kCount; ++i) mine[i] = value(communicator->rank(), i);
-        ASSERT_OK(communicator->AllReduce({{}, absl::MakeSpan(mine)}));
+        ASSERT_OK(communicator->AllReduce({{}, mine}));
+        results[run * n + communicator->rank()].assign(mine.begin(), mine.end());
       });
     }
     for (size_t i = 0; i < kCount; ++i) {
@@ -122,16 +174,17 @@ TEST_P(AlgorithmTest, RandomFloatsAreSummedWithinRoundingAndAlikeOnAllRanksAndIn
 }
 
 // The documented order of summation, element by element.
-TEST_P(AlgorithmTest, ChunkCIsSummedInRingOrderFromRankCPlus1) {
+TEST_P(AllReduceTest, ChunkCIsSummedInRingOrderFromRankCPlus1) {
   constexpr int kRanks = 5;
-  constexpr size_t kPerChunk = 40;
+  constexpr size_t kPerChunk = 2000;  // more than is copied in shared memory
   const auto value = [](int rank, size_t i) {
     return UnitFloat(Philox(6, RandomPurpose::kSynthetic, rank, i)[0]) * 1e3f;
   };
   RunOnRanks(MakeInProcessGroup(kRanks), SmallSegments(GetParam()), [&](Communicator* communicator) {
-    std::vector<float> mine(kRanks * kPerChunk);
+    Floats memory(GetParam(), communicator, kRanks * kPerChunk);
+    const absl::Span<float> mine = memory.span(kRanks * kPerChunk);
     for (size_t i = 0; i < mine.size(); ++i) mine[i] = value(communicator->rank(), i);
-    ASSERT_OK(communicator->AllReduce({{}, absl::MakeSpan(mine)}));
+    ASSERT_OK(communicator->AllReduce({{}, mine}));
     for (size_t i = 0; i < mine.size(); ++i) {
       const int chunk = static_cast<int>(i / kPerChunk);
       float sum = value((chunk + 1) % kRanks, i);
@@ -141,20 +194,22 @@ TEST_P(AlgorithmTest, ChunkCIsSummedInRingOrderFromRankCPlus1) {
   });
 }
 
-TEST_P(AlgorithmTest, A22EqualSizesAreNotMixedWhenMessagesAreDelayed) {
+TEST_P(AllReduceTest, A22EqualSizesAreNotMixedWhenMessagesAreDelayed) {
   constexpr int kRanks = 3;
   std::vector<std::unique_ptr<Transport>> group;
   for (std::unique_ptr<Transport>& transport : MakeInProcessGroup(kRanks)) {
     group.push_back(std::make_unique<ReorderTransport>(std::move(transport), 1 + group.size()));
   }
   RunOnRanks(std::move(group), SmallSegments(GetParam()), [](Communicator* communicator) {
+    Floats memory(GetParam(), communicator, 1500);
     for (int step = 0; step < 50; ++step) {
-      std::vector<std::vector<float>> buckets(3, std::vector<float>(500));
+      absl::Span<float> buckets[3];
       for (int b = 0; b < 3; ++b) {
+        buckets[b] = memory.span(1500).subspan(500 * b, 500);
         for (size_t i = 0; i < 500; ++i) {
           buckets[b][i] = static_cast<float>(Value(communicator->rank(), 1000 * b + i + step));
         }
-        communicator->StartAllReduce({{}, absl::MakeSpan(buckets[b])});
+        communicator->StartAllReduce({{}, buckets[b]});
       }
       ASSERT_OK(communicator->WaitAll());
       for (int b = 0; b < 3; ++b) {
@@ -168,21 +223,27 @@ TEST_P(AlgorithmTest, A22EqualSizesAreNotMixedWhenMessagesAreDelayed) {
 
 // Also where AUTO chooses differently: what one rank sends in one hop is as long as what the other waits for
 // in the first hop of a mesh.
-TEST_P(AlgorithmTest, RanksWithBuffersOfDifferentLengthsAllGetAnError) {
-  CommunicatorOptions options;
-  options.algorithm = GetParam();
+TEST_P(AllReduceTest, RanksWithBuffersOfDifferentLengthsAllGetAnError) {
+  CommunicatorOptions options = OptionsOf(GetParam());
   options.timeout = absl::Milliseconds(200);
   for (const size_t count : {size_t{1000}, size_t{64} << 10}) {
     RunOnRanks(MakeInProcessGroup(2), options, [count](Communicator* communicator) {
-      std::vector<float> values(communicator->rank() == 0 ? count : 2 * count);
-      EXPECT_FALSE(communicator->AllReduce({{}, absl::MakeSpan(values)}).ok()) << count;
+      Floats memory(GetParam(), communicator, 2 * count);
+      const absl::Span<float> values = memory.span(communicator->rank() == 0 ? count : 2 * count);
+      EXPECT_FALSE(communicator->AllReduce({{}, values}).ok()) << count;
     });
   }
 }
 
-TEST(CommunicatorTest, BroadcastGivesEveryRankTheRootsBytes) {
+// What is not an all-reduce depends on the medium alone.
+class MediumTest : public ::testing::TestWithParam<Way> {};
+
+INSTANTIATE_TEST_SUITE_P(All, MediumTest, ::testing::Values(kRing, kWays[5]),
+                         [](const ::testing::TestParamInfo<Way>& info) { return info.param.name; });
+
+TEST_P(MediumTest, BroadcastGivesEveryRankTheRootsBytes) {
   for (int n : {1, 2, 3, 5, 16}) {
-    RunOnRanks(MakeInProcessGroup(n), SmallSegments(), [n](Communicator* communicator) {
+    RunOnRanks(MakeInProcessGroup(n), SmallSegments(GetParam()), [n](Communicator* communicator) {
       for (size_t size : {0, 1, 63, 64, 65, 1000}) {
         for (int root = 0; root < n; ++root) {
           std::vector<std::byte> bytes(size), expected(size);
@@ -206,9 +267,9 @@ TEST(CommunicatorTest, BroadcastRefusesARootThatDoesNotExist) {
   });
 }
 
-TEST(CommunicatorTest, AllGatherKeepsSizesAndOrder) {
+TEST_P(MediumTest, AllGatherKeepsSizesAndOrder) {
   for (int n : {1, 2, 3, 5, 16}) {
-    RunOnRanks(MakeInProcessGroup(n), SmallSegments(), [n](Communicator* communicator) {
+    RunOnRanks(MakeInProcessGroup(n), SmallSegments(GetParam()), [n](Communicator* communicator) {
       const auto text = [](int rank) { return std::string(static_cast<size_t>(rank % 3 * 70), 'a' + rank); };
       ASSERT_OK_AND_ASSIGN(const std::vector<std::string> all,
                            communicator->AllGather(text(communicator->rank())));
@@ -218,11 +279,11 @@ TEST(CommunicatorTest, AllGatherKeepsSizesAndOrder) {
   }
 }
 
-TEST(CommunicatorTest, NobodyLeavesABarrierBeforeTheLastHasCome) {
+TEST_P(MediumTest, NobodyLeavesABarrierBeforeTheLastHasCome) {
   constexpr int kRanks = 5;
   Mutex mutex;
   int arrived[20] = {};
-  RunOnRanks(MakeInProcessGroup(kRanks), SmallSegments(), [&](Communicator* communicator) {
+  RunOnRanks(MakeInProcessGroup(kRanks), SmallSegments(GetParam()), [&](Communicator* communicator) {
     for (int round = 0; round < 20; ++round) {
       {
         MutexLock lock(&mutex);
@@ -232,6 +293,30 @@ TEST(CommunicatorTest, NobodyLeavesABarrierBeforeTheLastHasCome) {
       MutexLock lock(&mutex);
       EXPECT_EQ(arrived[round], kRanks);
     }
+  });
+}
+
+TEST(CommunicatorTest, SharedMemoryCarriesNoBytesOverATransport) {
+  RunOnRanks(MakeInProcessGroup(4), OptionsOf(kWays[6]), [](Communicator* communicator) {
+    EXPECT_EQ(communicator->medium(), "shared memory");
+    ASSERT_OK_AND_ASSIGN(const std::unique_ptr<CollectiveBuffer> buffer, communicator->Allocate(16000));
+    ASSERT_OK(communicator->AllReduce({{}, buffer->floats()}));
+    EXPECT_EQ(communicator->stats().bytes_sent, 0);
+  });
+}
+
+// Nor is one that a rank alone believes to be shared ever taken for shared.
+TEST(CommunicatorTest, AllRanksReduceSharedBuffersOrNone) {
+  CommunicatorOptions options = OptionsOf(kWays[6]);
+  options.timeout = absl::Milliseconds(200);
+  RunOnRanks(MakeInProcessGroup(2), options, [](Communicator* communicator) {
+    Floats shared(kWays[6], communicator, 1000);
+    std::vector<float> own(1000);
+    const absl::Span<float> values = communicator->rank() == 0 ? shared.span(1000) : absl::MakeSpan(own);
+    EXPECT_THAT(communicator->AllReduce({{}, values}),
+                StatusIs(absl::StatusCode::kInvalidArgument,
+                         AllOf(HasSubstr("an all-reduce in shared memory of 0 doubles and 1000 floats"),
+                               HasSubstr("all ranks must run the same operations"))));
   });
 }
 
@@ -274,6 +359,30 @@ TEST(CommunicatorTest, ATimeoutSaysWhatWasWaitedFor) {
                AllOf(HasSubstr("no progress for 50ms"), HasSubstr("all-reduce 0 of 400 bytes"),
                      HasSubstr("waiting for rank 1 at step 0 segment 0"), HasSubstr("timeout_seconds"))));
   EXPECT_EQ(communicator->Barrier(), status);
+}
+
+TEST(CommunicatorTest, ATimeoutInSharedMemorySaysWhatWasWaitedFor) {
+  CommunicatorOptions options = OptionsOf(kWays[6]);
+  options.timeout = absl::Milliseconds(50);
+  options.stall_warning = absl::Milliseconds(20);
+  Mutex mutex;
+  bool over = false;
+  RunOnRanks(MakeInProcessGroup(2), options, [&](Communicator* communicator) {
+    MutexLock lock(&mutex);
+    if (communicator->rank() == 1) {
+      mutex.Await(Condition(&over));
+      return;
+    }
+    std::vector<float> values(100);
+    const absl::Status status = communicator->AllReduce({{}, absl::MakeSpan(values)});
+    EXPECT_THAT(status, StatusIs(absl::StatusCode::kDeadlineExceeded,
+                                 AllOf(HasSubstr("no progress for 50ms"),
+                                       HasSubstr("an all-reduce of 0 doubles and 100 floats"),
+                                       HasSubstr("waiting for rank 1"), HasSubstr("timeout_seconds"))));
+    EXPECT_EQ(LostRank(status), 1);
+    EXPECT_EQ(communicator->Barrier(), status);
+    over = true;
+  });
 }
 
 TEST(CommunicatorTest, AbortEndsWhatIsUnderWayAndEverythingLater) {

@@ -1,34 +1,32 @@
 #include "collective/sum_in_order.h"
 
-#include <algorithm>
-#include <cstring>
+#include "base/cpu.h"
+#include "collective/sum_in_order_simd.h"
 
 namespace lockstep {
 namespace {
 
-// Summed in a block that stays in the first-level cache, and stored once: so `sum` may be any operand.
-template <typename T>
-void SumBlocks(absl::Span<const T* const> operands, size_t size, T* sum) {
-  constexpr size_t kBlock = 4096 / sizeof(T);
-  T block[kBlock];
-  for (size_t begin = 0; begin < size; begin += kBlock) {
-    const size_t count = std::min(kBlock, size - begin);
-    std::memcpy(block, operands[0] + begin, count * sizeof(T));
-    for (const T* operand : operands.subspan(1)) {
-      for (size_t i = 0; i < count; ++i) block[i] += operand[begin + i];
-    }
-    std::memcpy(sum + begin, block, count * sizeof(T));
-  }
+void SumFloats(absl::Span<const float* const> operands, absl::Span<float* const> sums, size_t size) {
+  auto* const sum = BestInstructionSet() == InstructionSet::kAvx512 ? &avx512::SumInOrder : &avx2::SumInOrder;
+  sum(operands.data(), static_cast<int>(operands.size()), sums.data(), static_cast<int>(sums.size()),
+      static_cast<int64_t>(size));
 }
 
 }  // namespace
 
+// A few numbers that travel beside the floats: not worth vectors.
 void SumInOrder(absl::Span<const double* const> operands, size_t size, double* sum) {
-  SumBlocks(operands, size, sum);
+  for (size_t i = 0; i < size; ++i) {
+    double total = operands[0][i];
+    for (const double* operand : operands.subspan(1)) total += operand[i];
+    sum[i] = total;
+  }
 }
 
 void SumInOrder(absl::Span<const float* const> operands, size_t size, float* sum) {
-  SumBlocks(operands, size, sum);
+  SumFloats(operands, {&sum, 1}, size);
 }
+
+void SumInOrderToAll(absl::Span<float* const> operands, size_t size) { SumFloats(operands, operands, size); }
 
 }  // namespace lockstep

@@ -13,6 +13,9 @@ namespace lockstep {
 void SumInOrder(absl::Span<const double* const> operands, size_t size, double* sum);
 void SumInOrder(absl::Span<const float* const> operands, size_t size, float* sum);
 
+// The same sum stored in place of each operand. No two overlap.
+void SumInOrderToAll(absl::Span<float* const> operands, size_t size);
+
 }  // namespace lockstep
 
 #endif  // LOCKSTEP_COLLECTIVE_SUM_IN_ORDER_H_

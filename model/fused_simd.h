@@ -6,7 +6,7 @@
 #ifndef LOCKSTEP_MODEL_FUSED_SIMD_H_
 #define LOCKSTEP_MODEL_FUSED_SIMD_H_
 
-#include "model/kernels/simd.h"
+#include "base/simd.h"
 
 namespace lockstep {
 namespace {

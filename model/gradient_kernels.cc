@@ -1,7 +1,7 @@
 #include "model/gradient_kernels.h"
 
 #include "model/fused_simd.h"
-#include "model/kernels/simd.h"
+#include "base/simd.h"
 
 namespace lockstep {
 namespace {

@@ -2,7 +2,7 @@
 //
 //   all_reduce_perf --ranks 2 --transport tcp --sizes 1K,1M,64M
 //
-// Each rank is a process (tcp) or a thread (inprocess). For each size all ranks warm up, check a result whose
+// Each rank is a process (tcp, shm) or a thread (inprocess). For each size all ranks warm up, check a result whose
 // sums are exact, agree on a number of iterations, and time them one by one; an iteration's time is that of
 // the slowest rank. Columns: algbw = bytes / time, busbw = algbw * 2 (n-1) / n, GB = 10^9 bytes; cpu_s_per_GB
 // = processor seconds of all ranks per GB of buffer reduced.
@@ -32,7 +32,6 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "absl/time/clock.h"
-#include "base/aligned_buffer.h"
 #include "base/process.h"
 #include "base/status_macros.h"
 #include "collective/communicator.h"
@@ -148,15 +147,16 @@ class Benchmark {
   }
 
   absl::Status Measure(int64_t bytes) {
-    const AlignedBuffer<float> buffer(bytes / sizeof(float));
-    RETURN_IF_ERROR(Verify(buffer.span()));
-    std::fill(buffer.span().begin(), buffer.span().end(), 0.0f);
-    ASSIGN_OR_RETURN(const int64_t iterations, AgreeOnIterations(buffer.span()));
+    ASSIGN_OR_RETURN(const std::unique_ptr<CollectiveBuffer> buffer, communicator_->Allocate(bytes));
+    const absl::Span<float> values = buffer->floats();
+    RETURN_IF_ERROR(Verify(values));
+    std::fill(values.begin(), values.end(), 0.0f);
+    ASSIGN_OR_RETURN(const int64_t iterations, AgreeOnIterations(values));
     std::vector<double> seconds(iterations);
     double processor_seconds = 0;
     for (double& once : seconds) {
       const double before = ProcessorSeconds();
-      ASSIGN_OR_RETURN(once, TimeOnce(buffer.span()));
+      ASSIGN_OR_RETURN(once, TimeOnce(values));
       processor_seconds += ProcessorSeconds() - before;
     }
     // In one process the ranks see each other's time.
@@ -203,8 +203,11 @@ absl::Status RunRank(const Flags& flags, const std::vector<int64_t>& sizes,
   CommunicatorOptions options;
   options.algorithm = AlgorithmOf(flags.algorithm);
   options.segment_bytes = static_cast<size_t>(flags.segment_bytes);
+  if (flags.transport == "shm") options.shared_memory = SharedMemoryUse::kAuto;
   ASSIGN_OR_RETURN(const std::unique_ptr<Communicator> communicator,
                    Communicator::Create(std::move(transport), options));
+  if (flags.transport == "shm" && communicator->medium() != "shared memory")
+    return absl::FailedPreconditionError(absl::StrCat("no shared memory: ", communicator->medium()));
   return Benchmark(flags, communicator.get()).Run(sizes);
 }
 
@@ -224,7 +227,7 @@ absl::StatusOr<int> ReservePort() {
   return ntohs(address.sin_port);
 }
 
-absl::Status RunTcpRank(const Flags& flags, const std::vector<int64_t>& sizes,
+absl::Status RunProcess(const Flags& flags, const std::vector<int64_t>& sizes,
                         const std::vector<std::string>& addresses, int rank) {
   GrpcTransportService service;
   grpc::ServerBuilder builder;
@@ -280,7 +283,7 @@ int RunProcesses(const Flags& flags, const std::vector<int64_t>& sizes) {
       // No orphans, also when the parent died before this line.
       prctl(PR_SET_PDEATHSIG, SIGKILL);
       if (getppid() != parent) _exit(1);
-      _exit(Report(rank, RunTcpRank(flags, sizes, addresses, rank)));
+      _exit(Report(rank, RunProcess(flags, sizes, addresses, rank)));
     }
     if (child < 0) {
       std::perror("fork");
@@ -313,8 +316,8 @@ int Main(int argc, char** argv) {
   Flags flags;
   CLI::App app("Measures all-reduce between ranks on this machine.");
   app.add_option("--ranks", flags.ranks, "number of ranks")->check(CLI::Range(1, 16))->capture_default_str();
-  app.add_option("--transport", flags.transport, "tcp or inprocess")
-      ->check(CLI::IsMember({"tcp", "inprocess"}))
+  app.add_option("--transport", flags.transport, "tcp, shm or inprocess")
+      ->check(CLI::IsMember({"tcp", "shm", "inprocess"}))
       ->capture_default_str();
   app.add_option("--algorithm", flags.algorithm, "auto, ring, mesh or one_hop")
       ->check(CLI::IsMember({"auto", "ring", "mesh", "one_hop"}))

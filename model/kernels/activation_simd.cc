@@ -1,6 +1,6 @@
 #include "model/kernels/activation_simd.h"
 
-#include "model/kernels/simd.h"
+#include "base/simd.h"
 
 namespace lockstep {
 namespace {

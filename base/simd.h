@@ -1,7 +1,7 @@
 // Vectors of float for sources that are compiled once per instruction set (simd_library.bzl). Everything here
 // is in an anonymous namespace: the compilations must not share a function.
-#ifndef LOCKSTEP_MODEL_KERNELS_SIMD_H_
-#define LOCKSTEP_MODEL_KERNELS_SIMD_H_
+#ifndef LOCKSTEP_BASE_SIMD_H_
+#define LOCKSTEP_BASE_SIMD_H_
 
 #include <cstdint>
 #include <xsimd/xsimd.hpp>
@@ -45,4 +45,4 @@ constexpr int64_t kWidth = Batch::size;
 }  // namespace
 }  // namespace lockstep
 
-#endif  // LOCKSTEP_MODEL_KERNELS_SIMD_H_
+#endif  // LOCKSTEP_BASE_SIMD_H_

@@ -47,7 +47,7 @@ def simd_library(name, srcs, hdrs, deps = [], **kwargs):
             hdrs = hdrs,
             copts = copts + ["-O3"],
             linkstatic = True,
-            deps = deps + ["//model/kernels:simd"],
+            deps = deps + ["//base:simd"],
         )
     native.cc_library(
         name = name,
@@ -59,7 +59,7 @@ def simd_library(name, srcs, hdrs, deps = [], **kwargs):
     native.sh_test(
         name = name + "_symbols_test",
         size = "small",
-        srcs = ["//model/kernels:simd_symbols_test.sh"],
+        srcs = ["//base:simd_symbols_test.sh"],
         args = ["$(locations %s)" % target for target in objects],
         data = objects,
     )
