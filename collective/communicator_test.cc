@@ -3,9 +3,11 @@
 #include <algorithm>
 #include <cmath>
 #include <cstring>
+#include <fstream>
 #include <random>
 #include <string>
 
+#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "base/mutex.h"
 #include "base/random.h"
@@ -302,6 +304,32 @@ TEST(CommunicatorTest, SharedMemoryCarriesNoBytesOverATransport) {
     ASSERT_OK_AND_ASSIGN(const std::unique_ptr<CollectiveBuffer> buffer, communicator->Allocate(16000));
     ASSERT_OK(communicator->AllReduce({{}, buffer->floats()}));
     EXPECT_EQ(communicator->stats().bytes_sent, 0);
+  });
+}
+
+// A program that fits again and again allocates again and again.
+TEST(CommunicatorTest, SharedMemoryThatAllHaveReleasedIsGivenBack) {
+  const auto mappings = [] {
+    std::ifstream maps("/proc/self/maps");
+    int count = 0;
+    for (std::string line; std::getline(maps, line);) count += absl::StrContains(line, "memfd:lockstep");
+    return count;
+  };
+  RunOnRanks(MakeInProcessGroup(2), OptionsOf(kWays[6]), [&](Communicator* communicator) {
+    std::unique_ptr<CollectiveBuffer> kept, buffer;
+    ASSERT_OK_AND_ASSIGN(kept, communicator->Allocate(4000));
+    int mappings_of_one = 0;
+    for (int i = 0; i < 10; ++i) {
+      buffer.reset();
+      ASSERT_OK_AND_ASSIGN(buffer, communicator->Allocate(8000));
+      std::fill(kept->floats().begin(), kept->floats().end(), 1.0f);
+      ASSERT_OK(communicator->AllReduce({{}, kept->floats()}));
+      ASSERT_OK(communicator->AllReduce({{}, buffer->floats()}));
+      EXPECT_EQ(kept->floats()[999], 2.0f);
+      if (i == 0) mappings_of_one = mappings();
+      EXPECT_EQ(mappings(), mappings_of_one);
+      ASSERT_OK(communicator->Barrier());
+    }
   });
 }
 

@@ -141,6 +141,8 @@ TEST(FormationTest, A06PeersMayStartInAnyOrder) {
   ASSERT_OK(cluster->client(1).AwaitComplete());
   ASSERT_OK_AND_ASSIGN(const v1::Job job, cluster->client(1).Run(ToyJob()));
   EXPECT_EQ(job.state(), v1::SUCCEEDED) << job.error();
+  ASSERT_OK_AND_ASSIGN(const v1::Cluster view, cluster->client(1).DescribeCluster());
+  EXPECT_EQ(view.exchange(), "shared memory");
 }
 
 TEST(FormationTest, A06ARankThatNeverStartsFailsTheJobByNameAndCause) {

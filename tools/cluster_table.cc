@@ -47,7 +47,10 @@ std::string ClusterTable(const v1::Cluster& cluster) {
                   member.address(), member.state(), member.version(),
                   member.pid() > 0 ? absl::StrCat(member.pid()) : "", member.hostname(), member.detail()});
   }
-  return table.ToString() + OutcomeLine(cluster);
+  std::string text = table.ToString() + OutcomeLine(cluster);
+  if (!cluster.exchange().empty())
+    absl::StrAppend(&text, "In the last job the ranks exchanged by ", cluster.exchange(), ".\n");
+  return text;
 }
 
 }  // namespace lockstep

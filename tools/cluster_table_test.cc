@@ -32,6 +32,14 @@ TEST(ClusterTableTest, SaysThatAllHaveJoined) {
             "All 2 ranks have joined.\n");
 }
 
+TEST(ClusterTableTest, SaysHowTheRanksExchanged) {
+  v1::Cluster cluster;
+  cluster.add_members()->set_state("joined");
+  cluster.set_exchange("messages: rank 1 is on another host");
+  EXPECT_THAT(ClusterTable(cluster),
+              EndsWith("In the last job the ranks exchanged by messages: rank 1 is on another host.\n"));
+}
+
 TEST(ClusterTableTest, NamesTheMissingAndWhy) {
   v1::Cluster cluster;
   *cluster.add_members() = Member(0, "joined");

@@ -281,6 +281,7 @@ void Chief::ProbeMissing() {
 v1::Cluster Chief::Describe(const std::vector<std::string>& names) const {
   MutexLock lock(&mutex_);
   v1::Cluster cluster;
+  if (runner_ != nullptr) cluster.set_exchange(runner_->medium());
   for (size_t rank = 0; rank < membership_.members().size(); ++rank) {
     const Member& member = membership_.members()[rank];
     v1::Cluster::Member* out = cluster.add_members();

@@ -96,13 +96,21 @@ void JobRunner::RunOne(const Request& request) {
       MutexLock lock(&mutex_);
       if (ended_) return cause_;
       communicator_ = communicator.get();
+      medium_ = communicator->medium();
     }
+    LOG(INFO) << "job " << request.start.job_id() << " generation " << request.start.generation()
+              << ": the ranks exchange by " << communicator->medium();
     return body_->Run(request.start, communicator.get(), request.listener.get());
   }();
   Report(request, result);
   MutexLock lock(&mutex_);
   if (!result.ok()) mutex_.AwaitWithDeadline(Condition(&ended_), absl::Now() + options_.hold);
   communicator_ = nullptr;
+}
+
+std::string JobRunner::medium() const {
+  MutexLock lock(&mutex_);
+  return medium_;
 }
 
 void JobRunner::Report(const Request& request, const absl::StatusOr<v1::JobSummary>& result) {

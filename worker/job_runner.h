@@ -71,6 +71,9 @@ class JobRunner {
   // Ends whatever runs, with this cause.
   void EndAll(const absl::Status& cause);
 
+  // Communicator::medium of the job that was connected last; empty before the first.
+  std::string medium() const;
+
  private:
   struct Request {
     v1::StartJob start;
@@ -80,7 +83,6 @@ class JobRunner {
 
   void Loop();
   void RunOne(const Request& request);
-  absl::StatusOr<v1::JobSummary> RunBody(const Request& request);
   void Report(const Request& request, const absl::StatusOr<v1::JobSummary>& result);
   void EndRunningLocked(const absl::Status& cause) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   bool HasWork() const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) { return stopping_ || next_.has_value(); }
@@ -90,12 +92,13 @@ class JobRunner {
   JobBody* const body_;
   const OutcomeCallback on_outcome_;
 
-  Mutex mutex_;
+  mutable Mutex mutex_;
   std::optional<Request> next_ ABSL_GUARDED_BY(mutex_);
   std::optional<v1::StartJob> running_ ABSL_GUARDED_BY(mutex_);
   bool ended_ ABSL_GUARDED_BY(mutex_) = false;                    // End has come for the running job
   absl::Status cause_ ABSL_GUARDED_BY(mutex_);                    // why, if it must stop
   Communicator* communicator_ ABSL_GUARDED_BY(mutex_) = nullptr;  // of the running job
+  std::string medium_ ABSL_GUARDED_BY(mutex_);
   bool stopping_ ABSL_GUARDED_BY(mutex_) = false;
   std::thread thread_;
 };

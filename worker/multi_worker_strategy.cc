@@ -29,7 +29,11 @@ class ProgramJob : public JobBody {
   }
 
   // The timeout bounds the time between two collective calls of the program.
-  CommunicatorOptions Communication(const v1::StartJob&) const override { return CommunicatorOptions(); }
+  CommunicatorOptions Communication(const v1::StartJob&) const override {
+    CommunicatorOptions options;
+    options.shared_memory = SharedMemoryUse::kAuto;
+    return options;
+  }
 
   // Waits for the communicator; null if `End` comes first.
   Communicator* AwaitCommunicator() {

@@ -25,7 +25,6 @@ absl::StatusOr<std::unique_ptr<Replica>> Replica::Create(const v1::Model& model,
 Replica::Replica(CompiledModel compiled) : compiled_(std::move(compiled)) {
   const int64_t size = network().layout().size();
   parameters_ = AlignedBuffer<float>(size);
-  gradients_ = AlignedBuffer<float>(size);
   for (size_t i = 0; i < optimizer().slots().size(); ++i) slots_.emplace_back(size);
   for (const AlignedBuffer<float>& slot : slots_) slot_spans_.push_back(slot.span());
   ResetSlots();
@@ -52,14 +51,14 @@ std::vector<std::string> Replica::MetricNames() const {
   return names;
 }
 
-void Replica::Update(double learning_rate) {
+void Replica::Update(double learning_rate, absl::Span<const float> gradients) {
   ++step_;
-  optimizer().Apply(step_, learning_rate, gradients(), parameters(), slot_spans_);
+  optimizer().Apply(step_, learning_rate, gradients, parameters(), slot_spans_);
 }
 
-std::string Replica::NonFiniteGradient() const {
+std::string Replica::NonFiniteGradient(absl::Span<const float> gradients) const {
   for (const Parameter& parameter : network().layout().parameters()) {
-    for (const float value : gradients().subspan(parameter.offset, parameter.size))
+    for (const float value : gradients.subspan(parameter.offset, parameter.size))
       if (!std::isfinite(value)) return parameter.name;
   }
   return "";

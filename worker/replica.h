@@ -1,8 +1,8 @@
 // One full copy of what is trained: network, loss, metrics, optimizer and the flat buffers of their state.
 //
-// Parameters, gradients and every optimizer slot are one allocation each, in the same layout, so that
-// reducing, updating, saving and hashing are loops over one array. All ranks hold the same bits after each
-// step. Thread-compatible.
+// Parameters and every optimizer slot are one allocation each, in the same layout as the gradients of a step
+// (train_step.h), so that updating, saving and hashing are loops over one array. All ranks hold the same bits
+// after each step. Thread-compatible.
 #ifndef LOCKSTEP_WORKER_REPLICA_H_
 #define LOCKSTEP_WORKER_REPLICA_H_
 
@@ -46,7 +46,6 @@ class Replica {
   const GradientFinisher& finisher() const { return *compiled_.finisher; }
 
   absl::Span<float> parameters() const { return parameters_.span(); }
-  absl::Span<float> gradients() const { return gradients_.span(); }
   const std::vector<absl::Span<float>>& slots() const { return slot_spans_; }
 
   // Updates applied so far.
@@ -54,10 +53,10 @@ class Replica {
   void set_step(int64_t step) { step_ = step; }
 
   // One update from finished gradients; counts it.
-  void Update(double learning_rate);
+  void Update(double learning_rate, absl::Span<const float> gradients);
 
   // The first parameter whose gradient has a value that is not finite, for messages; empty if there is none.
-  std::string NonFiniteGradient() const;
+  std::string NonFiniteGradient(absl::Span<const float> gradients) const;
 
   // Of the bits of parameters and slots.
   uint64_t Hash() const;
@@ -69,7 +68,6 @@ class Replica {
 
   CompiledModel compiled_;
   AlignedBuffer<float> parameters_;
-  AlignedBuffer<float> gradients_;
   std::vector<AlignedBuffer<float>> slots_;
   std::vector<absl::Span<float>> slot_spans_;
   int64_t step_ = 0;

@@ -22,6 +22,9 @@ CommunicatorOptions SpecJob::Communication(const v1::StartJob& start) const {
   const v1::CommunicationOptions& spec = SpecOf(start).communication_options();
   CommunicatorOptions options;
   if (spec.implementation() == v1::CommunicationOptions::RING) options.algorithm = Algorithm::kRing;
+  const bool by_messages = spec.implementation() == v1::CommunicationOptions::RING ||
+                           spec.implementation() == v1::CommunicationOptions::GRPC;
+  options.shared_memory = by_messages ? SharedMemoryUse::kNever : SharedMemoryUse::kAuto;
   if (spec.timeout_seconds() > 0) options.timeout = absl::Seconds(spec.timeout_seconds());
   return options;
 }

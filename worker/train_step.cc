@@ -24,16 +24,20 @@ absl::StatusOr<std::unique_ptr<TrainStep>> TrainStep::Create(Replica* replica, C
                                                              const TrainStepOptions& options) {
   ASSIGN_OR_RETURN(BucketPlan plan,
                    BucketPlan::Create(replica->network().layout().size(), options.bytes_per_pack));
-  return std::unique_ptr<TrainStep>(new TrainStep(replica, communicator, options, std::move(plan)));
+  ASSIGN_OR_RETURN(std::unique_ptr<CollectiveBuffer> gradients,
+                   communicator->Allocate(plan.size() * sizeof(float)));
+  return std::unique_ptr<TrainStep>(
+      new TrainStep(replica, communicator, options, std::move(plan), std::move(gradients)));
 }
 
 TrainStep::TrainStep(Replica* replica, Communicator* communicator, const TrainStepOptions& options,
-                     BucketPlan plan)
+                     BucketPlan plan, std::unique_ptr<CollectiveBuffer> gradients)
     : replica_(replica),
       communicator_(communicator),
       options_(options),
+      gradients_(std::move(gradients)),
       totals_(replica->metrics().size()),
-      sink_(std::move(plan), communicator, replica->gradients(), &totals_) {}
+      sink_(std::move(plan), communicator, gradients_->floats(), &totals_) {}
 
 absl::StatusOr<const StepTotals*> TrainStep::Run(const Batch& batch, absl::Duration input_wait,
                                                  double learning_rate_scale) {
@@ -71,7 +75,7 @@ absl::Status TrainStep::Forward(const Batch& batch) {
 absl::Status TrainStep::Backward(absl::Time step_begin) {
   sink_.BeginStep(step_begin);
   RETURN_IF_ERROR(replica_->network().Backward(replica_->parameters(), output_gradient_.data(),
-                                               replica_->gradients(), &sink_));
+                                               gradients_->floats(), &sink_));
   return sink_.EndStep();
 }
 
@@ -85,17 +89,18 @@ absl::Status TrainStep::Commit(double learning_rate_scale) {
                         step, Culprits(&totals_, communicator_->world_size())));
   }
   const GradientSummary summary =
-      replica_->finisher().Finish(totals_.weight(), replica_->parameters(), replica_->gradients());
+      replica_->finisher().Finish(totals_.weight(), replica_->parameters(), gradients_->floats());
   if (!summary.finite) {
     return absl::InvalidArgumentError(
         absl::StrFormat("the gradient of %s is not finite at step %d; the step is not applied. A smaller "
                         "learning rate or clipping "
                         "may help",
-                        replica_->NonFiniteGradient(), step));
+                        replica_->NonFiniteGradient(gradients_->floats()), step));
   }
   // Counts once in the reported loss, by the weights that the step was computed with, as in Keras.
   totals_.loss_sum() += totals_.weight() * replica_->finisher().RegularizationLoss(replica_->parameters());
-  replica_->Update(replica_->optimizer().LearningRateAt(replica_->step()) * learning_rate_scale);
+  replica_->Update(replica_->optimizer().LearningRateAt(replica_->step()) * learning_rate_scale,
+                   gradients_->floats());
   return absl::OkStatus();
 }
 

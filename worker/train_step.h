@@ -31,7 +31,8 @@ struct TrainStepOptions {
 
 class TrainStep {
  public:
-  // Neither pointer is owned. INVALID_ARGUMENT: bytes_per_pack is less than one float.
+  // Neither pointer is owned. All ranks call it: gradients lie in memory of the communicator.
+  // Errors: the communicator's; INVALID_ARGUMENT: bytes_per_pack is less than one float.
   static absl::StatusOr<std::unique_ptr<TrainStep>> Create(Replica* replica, Communicator* communicator,
                                                            const TrainStepOptions& options);
 
@@ -44,7 +45,8 @@ class TrainStep {
                                         double learning_rate_scale);
 
  private:
-  TrainStep(Replica* replica, Communicator* communicator, const TrainStepOptions& options, BucketPlan plan);
+  TrainStep(Replica* replica, Communicator* communicator, const TrainStepOptions& options, BucketPlan plan,
+            std::unique_ptr<CollectiveBuffer> gradients);
 
   absl::Status Forward(const Batch& batch);
   absl::Status Backward(absl::Time step_begin);
@@ -53,6 +55,7 @@ class TrainStep {
   Replica* const replica_;
   Communicator* const communicator_;
   const TrainStepOptions options_;
+  const std::unique_ptr<CollectiveBuffer> gradients_;
   StepTotals totals_;
   BucketSink sink_;
   AlignedBuffer<float> output_gradient_;  // [rows, outputs], grown to the largest batch

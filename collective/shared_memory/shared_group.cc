@@ -86,6 +86,7 @@ SharedGroup::SharedGroup(Transport* transport, const Options& options, std::vect
 
 absl::StatusOr<std::string> SharedGroup::Allocate(size_t bytes, const Gather& gather,
                                                   std::shared_ptr<SealedMemory>* memory) {
+  RETURN_IF_ERROR(DropReleased(gather));
   SharedBuffer buffer;
   ASSIGN_OR_RETURN(std::string obstacle, ShareMemory(bytes, gather, &buffer));
   if (obstacle.empty()) {
@@ -93,6 +94,20 @@ absl::StatusOr<std::string> SharedGroup::Allocate(size_t bytes, const Gather& ga
     buffers_.push_back(std::move(buffer));
   }
   return obstacle;
+}
+
+absl::Status SharedGroup::DropReleased(const Gather& gather) {
+  constexpr char kInUse = '+', kReleased = '-';
+  std::string own;
+  for (const SharedBuffer& buffer : buffers_) own += buffer.own.use_count() > 1 ? kInUse : kReleased;
+  ASSIGN_OR_RETURN(const std::vector<std::string> all, gather(own));
+  for (size_t i = own.size(); i-- > 0;) {
+    const bool released = std::all_of(all.begin(), all.end(), [i](const std::string& of_rank) {
+      return i < of_rank.size() && of_rank[i] == kReleased;
+    });
+    if (released) buffers_.erase(buffers_.begin() + static_cast<std::ptrdiff_t>(i));
+  }
+  return absl::OkStatus();
 }
 
 absl::StatusOr<std::string> SharedGroup::ShareMemory(size_t bytes, const Gather& gather,

@@ -67,9 +67,9 @@ class SharedGroup {
   const std::byte* slot(int rank) const { return Slot(rank, phase_); }
   const Announcement& announced(int rank) const { return control(rank).announcements[phase_ % 2]; }
 
-  // Memory that all ranks map; the same calls in the same order on all ranks. Returns what stood in the way,
-  // the same on all ranks.
-  // Errors: as Meet.
+  // Memory that all ranks map; the same calls in the same order on all ranks. It is unmapped by the first
+  // call after all ranks have let go of it. Returns what stood in the way, the same on all ranks. Errors: as
+  // Meet.
   absl::StatusOr<std::string> Allocate(size_t bytes, const Gather& gather,
                                        std::shared_ptr<SealedMemory>* memory);
 
@@ -91,6 +91,7 @@ class SharedGroup {
 
   SharedGroup(Transport* transport, const Options& options, std::vector<LocalSocket> links);
 
+  absl::Status DropReleased(const Gather& gather);
   // Makes memory of so many bytes, passes it to the others and maps theirs.
   absl::StatusOr<std::string> ShareMemory(size_t bytes, const Gather& gather, SharedBuffer* buffer);
   absl::StatusOr<FileDescriptor> ReceiveDescriptor(int peer);

@@ -98,6 +98,7 @@ class SharedMemoryBackend : public Backend {
   }
 
   absl::StatusOr<std::unique_ptr<CollectiveBuffer>> Allocate(size_t bytes, Waiting waiting) override {
+    if (bytes == 0) return std::make_unique<PrivateBuffer>(bytes);
     std::shared_ptr<SealedMemory> memory;
     const Gather gather = [this,
                            waiting](const std::string& mine) -> absl::StatusOr<std::vector<std::string>> {
