@@ -55,8 +55,10 @@ class OrderedCommunicator : public Communicator {
   absl::Status WaitAll() override {
     const absl::Time start = absl::Now();
     MutexLock lock(&mutex_);
+    caller_waits_ = true;
     // Ends, because each operation does.
     mutex_.Await(Condition(this, &OrderedCommunicator::NothingUnderWay));
+    caller_waits_ = false;
     stats_.exposed += absl::Now() - start;
     return error_;
   }
@@ -150,8 +152,14 @@ class OrderedCommunicator : public Communicator {
 
   void RunOperations() {
     while (std::optional<Operation> operation = queue_.Pop()) {
-      absl::Status error = FirstError();
-      if (error.ok()) error = RunOne(*operation, Waiting::kAsleep);
+      absl::Status error;
+      Waiting waiting;
+      {
+        MutexLock lock(&mutex_);
+        error = error_;
+        waiting = caller_waits_ ? Waiting::kPolling : Waiting::kAsleep;
+      }
+      if (error.ok()) error = RunOne(*operation, waiting);
       const absl::Time end = absl::Now();
       MutexLock lock(&mutex_);
       EndOneLocked(error, end);
@@ -172,11 +180,6 @@ class OrderedCommunicator : public Communicator {
     if (--under_way_ == 0) stats_.busy += now - busy_since_;
   }
 
-  absl::Status FirstError() {
-    MutexLock lock(&mutex_);
-    return error_;
-  }
-
   const std::unique_ptr<Transport> transport_;
   const std::unique_ptr<Backend> backend_;  // of the thread that runs an operation
   const std::string medium_;
@@ -185,6 +188,7 @@ class OrderedCommunicator : public Communicator {
   mutable Mutex mutex_;
   absl::Status error_ ABSL_GUARDED_BY(mutex_);  // the first one
   int64_t under_way_ ABSL_GUARDED_BY(mutex_) = 0;
+  bool caller_waits_ ABSL_GUARDED_BY(mutex_) = false;  // so that nothing computes
   absl::Time busy_since_ ABSL_GUARDED_BY(mutex_);
   CommunicatorStats stats_ ABSL_GUARDED_BY(mutex_);
 

@@ -38,14 +38,16 @@ void BucketSink::Start(size_t bucket) {
   if (first) doubles = last ? totals_->all() : totals_->head();
   if (last && !first) doubles = totals_->tail();
   const auto [begin, end] = plan_.buckets()[bucket];
-  communicator_->StartAllReduce({doubles, gradients_.subspan(begin, end - begin)});
+  const ReduceBuffers buffers = {doubles, gradients_.subspan(begin, end - begin)};
+  if (!last) return communicator_->StartAllReduce(buffers);
+  // Backward has nothing left to do: the thread may as well reduce.
+  status_ = communicator_->AllReduce(buffers);
 }
 
 absl::Status BucketSink::EndStep() {
   RETURN_IF_ERROR(status_);
   if (plan_.buckets().empty()) {
-    communicator_->StartAllReduce({totals_->all(), {}});
-    return absl::OkStatus();
+    return communicator_->AllReduce({totals_->all(), {}});
   }
   if (tracker_.AllComplete()) return absl::OkStatus();
   return absl::InternalError(
