@@ -129,6 +129,7 @@ void Chief::MemberLostLocked(int rank, const std::string& why) {
   LOG(INFO) << membership_.Name(rank) << " is no longer there: " << why;
   links_.erase(rank);
   if (!running_.has_value()) return;
+  running_->lost.insert(rank);
   const auto outcome = running_->outcomes.find(rank);
   if (outcome != running_->outcomes.end()) return;  // it had done its part
   if (const std::string suspension = OwnSuspension(absl::Now()); !suspension.empty())
@@ -195,6 +196,7 @@ void Chief::StartOnAllRanks(const std::string& job_id) {
   *start->mutable_spec() = jobs_->Spec(job_id);
   LOG(INFO) << job_id << " starts on " << membership_.members().size() << " ranks, generation "
             << running_->generation;
+  running_->lost.clear();
   for (const auto& [rank, link] : links_) link->Send(message);
   runner_->Start(*start, jobs_->MakeListener(job_id));
   jobs_->SetState(job_id, v1::RUNNING);
@@ -211,7 +213,8 @@ void Chief::AwaitVerdict(const std::string& job_id) {
 
 bool Chief::AllReported() const {
   for (size_t rank = 0; rank < membership_.members().size(); ++rank) {
-    const bool there = membership_.members()[rank].state == MemberState::kJoined;
+    const bool there = membership_.members()[rank].state == MemberState::kJoined &&
+                       running_->lost.count(static_cast<int>(rank)) == 0;
     if (there && running_->outcomes.count(static_cast<int>(rank)) == 0) return false;
   }
   return true;

@@ -15,6 +15,7 @@
 #include <map>
 #include <memory>
 #include <optional>
+#include <set>
 #include <string>
 #include <thread>
 #include <vector>
@@ -52,6 +53,7 @@ struct RunningJob {
   std::string job_id;
   int64_t generation = 1;
   std::map<int, v1::JobOutcome> outcomes;  // by rank
+  std::set<int> lost;                      // ranks whose process has gone; a new one has no part in this job
   std::optional<std::string> failure;      // the root cause
   v1::JobSummary summary;                  // rank 0's
 };

@@ -81,12 +81,14 @@ class FakeBody : public JobBody {
   }
 };
 
+constexpr absl::Duration kWindDown = absl::Seconds(30);
+
 class ChiefTest : public ::testing::Test {
  protected:
   explicit ChiefTest(absl::Duration join_timeout = absl::Seconds(60)) {
     ChiefOptions options;
     options.join_timeout = join_timeout;
-    options.wind_down = absl::Seconds(30);
+    options.wind_down = kWindDown;
     chief_ = std::make_unique<Chief>(options, std::vector<std::string>{"c:1", "w:2"}, Process(0), &jobs_,
                                      &prober_);
     runner_ =
@@ -180,6 +182,17 @@ TEST_F(ChiefTest, ALostRankFailsTheJobAndNamesRankAndStep) {
   const v1::Job job = AwaitEnd(id);
   EXPECT_EQ(job.state(), v1::FAILED);
   EXPECT_EQ(job.error(), "rank 1 (w:2) lost at step 812: connection closed");
+}
+
+TEST_F(ChiefTest, ASuccessorOfALostRankIsNotWaitedForInTheLostJob) {
+  Join();
+  const std::string id = Submit("works");
+  link_->Next();
+  const absl::Time begin = absl::Now();
+  chief_->OnDisconnect(Process(1), "connection closed");
+  ASSERT_OK(chief_->OnHello(Process(1, /*incarnation=*/2), std::make_shared<FakeLink>()));
+  EXPECT_EQ(AwaitEnd(id).state(), v1::FAILED);
+  EXPECT_LT(absl::Now() - begin, kWindDown / 2);
 }
 
 TEST_F(ChiefTest, ALossThatANeighbourNoticesFirstReadsLikeOneThatTheChiefNotices) {

@@ -40,7 +40,9 @@ class Exchange {
     if (arrived_ % kRanks == 0) said_.emplace_back(kRanks);
     said_[round][rank] = said;
     ++arrived_;
-    const auto complete = [this, round] { return arrived_ >= (round + 1) * kRanks; };
+    const auto complete = [this, round]() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) {
+      return arrived_ >= (round + 1) * kRanks;
+    };
     mutex_.Await(Condition(&complete));
     return said_[round];
   }

@@ -220,9 +220,10 @@ absl::Status SharedGroup::Await(int rank, Waiting waiting) {
   const absl::Time start = absl::Now();
   absl::Time warning = start + options_.stall_warning;
   while (true) {
+    // Before sleeping: what happened while this rank polled has woken nobody.
+    RETURN_IF_ERROR(transport_->status());
     Sleep(rank);
     if (HasEntered(rank)) return absl::OkStatus();
-    RETURN_IF_ERROR(transport_->status());
     const absl::Time now = absl::Now();
     if (now - start >= options_.timeout) return OnTimeout(rank);
     if (now >= warning) {
