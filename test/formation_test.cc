@@ -198,7 +198,7 @@ TEST_F(DaemonTest, A06ANameThatResolvesLaterIsFoundThen) {
   Daemon chief(options);
   ASSERT_TRUE(chief.AwaitListening(addresses[0])) << chief.Log();
   JobClient client(addresses[0]);
-  ASSERT_OK(client.AwaitDetail(1, "its name does not resolve: no name server answers"));
+  ASSERT_OK(client.AwaitDetail(1, "its name does not resolve: no name server answers")) << chief.Log();
   // Only now: a worker that reaches the chief has joined, whether or not its own name resolves.
   const std::unique_ptr<Daemon> worker = Start(WorkerTfConfig(addresses, 1), {"--bind", binds[1]});
   // In place: the mount holds the file, not its name.

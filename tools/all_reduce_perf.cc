@@ -2,10 +2,13 @@
 //
 //   all_reduce_perf --ranks 2 --transport tcp --sizes 1K,1M,64M
 //
-// Each rank is a process (tcp, shm) or a thread (inprocess). For each size all ranks warm up, check a result whose
-// sums are exact, agree on a number of iterations, and time them one by one; an iteration's time is that of
-// the slowest rank. Columns: algbw = bytes / time, busbw = algbw * 2 (n-1) / n, GB = 10^9 bytes; cpu_s_per_GB
-// = processor seconds of all ranks per GB of buffer reduced.
+// Each rank is a process (tcp, shm) or a thread (inprocess, simulated). For each size all ranks warm up,
+// check a result whose sums are exact, agree on a number of iterations, and time them one by one; an
+// iteration's time is that of the slowest rank. Columns: algbw = bytes / time, busbw = algbw * 2 (n-1) / n,
+// GB = 10^9 bytes; cpu_s_per_GB = processor seconds of all ranks per GB of buffer reduced.
+//
+// With --emulate_bandwidth the ranks have links of a simulated network, whose clock is read; buffers that are
+// too large for this machine are scaled down together with bandwidth and segments, which changes no time.
 #include <grpcpp/security/server_credentials.h>
 #include <grpcpp/server.h>
 #include <grpcpp/server_builder.h>
@@ -22,6 +25,7 @@
 #include <algorithm>
 #include <cstdio>
 #include <cstring>
+#include <functional>
 #include <iostream>
 #include <memory>
 #include <string>
@@ -38,6 +42,7 @@
 #include "collective/transport/grpc_transport.h"
 #include "collective/transport/in_process_transport.h"
 #include "collective/transport/loopback_congestion.h"
+#include "collective/transport/simulated_network.h"
 
 namespace lockstep {
 namespace {
@@ -49,6 +54,8 @@ constexpr int kWarmUpIterations = 5;
 constexpr int64_t kMinIterations = 10;
 constexpr int64_t kMaxIterations = 2000;
 constexpr absl::Duration kConnectTimeout = absl::Seconds(30);
+// Buffers of all ranks of a simulated network together.
+constexpr int64_t kMostSimulatedBytes = int64_t{1} << 30;
 
 struct Flags {
   int ranks = 2;
@@ -58,6 +65,10 @@ struct Flags {
   bool fresh = false;
   std::string congestion_control;
   int64_t segment_bytes = int64_t{1} << 20;
+  double emulate_bandwidth = 0;   // bytes per second; 0: no simulated network
+  double emulate_latency_us = 0;  // of one hop
+
+  bool simulated() const { return emulate_bandwidth > 0; }
 };
 
 // "16K" -> 16384.
@@ -97,7 +108,9 @@ double ProcessorSeconds() {
 // One rank's part of the measurement.
 class Benchmark {
  public:
-  Benchmark(const Flags& flags, Communicator* communicator) : flags_(flags), communicator_(communicator) {}
+  // `network` is null if the ranks are on a real one. On a simulated one `scale` bytes are one.
+  Benchmark(const Flags& flags, Communicator* communicator, SimulatedNetwork* network, int64_t scale)
+      : flags_(flags), communicator_(communicator), network_(network), scale_(scale) {}
 
   absl::Status Run(const std::vector<int64_t>& sizes) {
     for (int64_t bytes : sizes) {
@@ -108,15 +121,16 @@ class Benchmark {
   }
 
  private:
-  // Sums of up to 2^8 ranks of integers below 2^16 are exact in float.
-  static float Value(int rank, size_t i) { return static_cast<float>((i * 37 + rank * 1009) % 65536); }
+  // Small integers, whose sums are exact in float; a rank that is missing or counted twice changes the sum.
+  static size_t Base(size_t i) { return i * 37 % 4096; }
+  static float Value(int rank, size_t i) { return static_cast<float>(Base(i) + rank); }
+  static float Sum(int n, size_t i) { return static_cast<float>(n * Base(i) + n * (n - 1) / 2); }
 
   absl::Status Verify(absl::Span<float> values) {
     for (size_t i = 0; i < values.size(); ++i) values[i] = Value(communicator_->rank(), i);
     RETURN_IF_ERROR(communicator_->AllReduce({{}, values}));
     for (size_t i = 0; i < values.size(); ++i) {
-      float sum = 0;
-      for (int rank = 0; rank < communicator_->world_size(); ++rank) sum += Value(rank, i);
+      const float sum = Sum(communicator_->world_size(), i);
       if (values[i] != sum) {
         return absl::DataLossError(absl::StrCat("rank ", communicator_->rank(), " element ", i, " of ",
                                                 values.size(), ": ", values[i], " instead of ", sum));
@@ -127,6 +141,12 @@ class Benchmark {
 
   absl::StatusOr<double> TimeOnce(absl::Span<float> values) {
     if (flags_.fresh) std::fill(values.begin(), values.end(), 1.0f);
+    if (network_ != nullptr) {
+      network_->Meet(communicator_->rank());
+      const absl::Duration start = network_->Now();
+      RETURN_IF_ERROR(communicator_->AllReduce({{}, values}));
+      return absl::ToDoubleSeconds(network_->Now() - start);
+    }
     RETURN_IF_ERROR(communicator_->Barrier());
     const absl::Time start = absl::Now();
     RETURN_IF_ERROR(communicator_->AllReduce({{}, values}));
@@ -135,6 +155,7 @@ class Benchmark {
 
   // The same number on all ranks, from the sum of what they measured.
   absl::StatusOr<int64_t> AgreeOnIterations(absl::Span<float> values) {
+    if (network_ != nullptr) return 1;  // every run takes the same time
     double seconds = 0;
     for (int i = 0; i < kWarmUpIterations; ++i) {
       ASSIGN_OR_RETURN(const double once, TimeOnce(values));
@@ -147,7 +168,7 @@ class Benchmark {
   }
 
   absl::Status Measure(int64_t bytes) {
-    ASSIGN_OR_RETURN(const std::unique_ptr<CollectiveBuffer> buffer, communicator_->Allocate(bytes));
+    ASSIGN_OR_RETURN(const std::unique_ptr<CollectiveBuffer> buffer, communicator_->Allocate(bytes / scale_));
     const absl::Span<float> values = buffer->floats();
     RETURN_IF_ERROR(Verify(values));
     std::fill(values.begin(), values.end(), 0.0f);
@@ -160,7 +181,8 @@ class Benchmark {
       processor_seconds += ProcessorSeconds() - before;
     }
     // In one process the ranks see each other's time.
-    if (flags_.transport == "inprocess") processor_seconds /= communicator_->world_size();
+    if (flags_.transport == "inprocess" || network_ != nullptr)
+      processor_seconds /= communicator_->world_size();
     RETURN_IF_ERROR(communicator_->AllReduce({absl::MakeSpan(&processor_seconds, 1), {}}));
     RETURN_IF_ERROR(SlowestRank(&seconds));
     if (communicator_->rank() == 0) Print(bytes, seconds, processor_seconds);
@@ -188,14 +210,17 @@ class Benchmark {
     const int n = communicator_->world_size();
     const double algbw = static_cast<double>(bytes) / median / kGigabyte;
     const double gigabytes = static_cast<double>(bytes) * static_cast<double>(seconds.size()) / kGigabyte;
-    absl::PrintF("%s\t%s\t%d\t%d\t%d\t%.1f\t%.1f\t%.1f\t%.3f\t%.3f\t%.3f\n", flags_.transport,
-                 flags_.algorithm, n, bytes, seconds.size(), seconds.front() * 1e6, median * 1e6, p99 * 1e6,
-                 algbw, algbw * 2 * (n - 1) / n, processor_seconds / gigabytes);
+    absl::PrintF("%s\t%s\t%d\t%d\t%d\t%.1f\t%.1f\t%.1f\t%.3f\t%.3f\t%.3f\n",
+                 network_ != nullptr ? "simulated" : flags_.transport, flags_.algorithm, n, bytes,
+                 seconds.size(), seconds.front() * 1e6, median * 1e6, p99 * 1e6, algbw,
+                 algbw * 2 * (n - 1) / n, processor_seconds / gigabytes);
     std::fflush(stdout);
   }
 
   const Flags& flags_;
   Communicator* const communicator_;
+  SimulatedNetwork* const network_;
+  const int64_t scale_;
 };
 
 absl::Status RunRank(const Flags& flags, const std::vector<int64_t>& sizes,
@@ -208,7 +233,18 @@ absl::Status RunRank(const Flags& flags, const std::vector<int64_t>& sizes,
                    Communicator::Create(std::move(transport), options));
   if (flags.transport == "shm" && communicator->medium() != "shared memory")
     return absl::FailedPreconditionError(absl::StrCat("no shared memory: ", communicator->medium()));
-  return Benchmark(flags, communicator.get()).Run(sizes);
+  return Benchmark(flags, communicator.get(), nullptr, 1).Run(sizes);
+}
+
+// A rank of a simulated network. All sizes are scaled alike.
+absl::Status RunSimulatedRank(const Flags& flags, int64_t bytes, int64_t scale,
+                              std::unique_ptr<Transport> transport, SimulatedNetwork* network) {
+  CommunicatorOptions options;
+  options.algorithm = AlgorithmOf(flags.algorithm);
+  options.segment_bytes = static_cast<size_t>(flags.segment_bytes / scale);
+  ASSIGN_OR_RETURN(const std::unique_ptr<Communicator> communicator,
+                   Communicator::Create(std::move(transport), options));
+  return Benchmark(flags, communicator.get(), network, scale).Run({bytes});
 }
 
 // A port of loopback that is free, and stays reserved while this process lives.
@@ -255,16 +291,31 @@ int Report(int rank, const absl::Status& status) {
   return 1;
 }
 
-int RunThreads(const Flags& flags, const std::vector<int64_t>& sizes) {
-  std::vector<std::unique_ptr<Transport>> group = MakeInProcessGroup(flags.ranks);
-  std::vector<int> results(flags.ranks);
+int RunThreads(std::vector<std::unique_ptr<Transport>> group,
+               const std::function<absl::Status(std::unique_ptr<Transport>)>& run) {
+  std::vector<int> results(group.size());
   std::vector<std::thread> threads;
-  for (int rank = 0; rank < flags.ranks; ++rank) {
+  for (size_t rank = 0; rank < group.size(); ++rank) {
     threads.emplace_back(
-        [&, rank] { results[rank] = Report(rank, RunRank(flags, sizes, std::move(group[rank]))); });
+        [&, rank] { results[rank] = Report(static_cast<int>(rank), run(std::move(group[rank]))); });
   }
   for (std::thread& thread : threads) thread.join();
   return *std::max_element(results.begin(), results.end());
+}
+
+int RunSimulation(const Flags& flags, const std::vector<int64_t>& sizes) {
+  for (const int64_t bytes : sizes) {
+    int64_t scale = 1;
+    while (bytes / scale * flags.ranks > kMostSimulatedBytes && flags.segment_bytes % (16 * scale) == 0)
+      scale *= 2;
+    SimulatedNetwork network(flags.ranks, {flags.emulate_bandwidth / static_cast<double>(scale),
+                                           absl::Microseconds(flags.emulate_latency_us)});
+    const int result = RunThreads(network.MakeGroup(), [&](std::unique_ptr<Transport> transport) {
+      return RunSimulatedRank(flags, bytes, scale, std::move(transport), &network);
+    });
+    if (result != 0) return result;
+  }
+  return 0;
 }
 
 // Forks the ranks before anything of gRPC exists, and waits for them; the first failure ends the others.
@@ -315,7 +366,7 @@ int RunProcesses(const Flags& flags, const std::vector<int64_t>& sizes) {
 int Main(int argc, char** argv) {
   Flags flags;
   CLI::App app("Measures all-reduce between ranks on this machine.");
-  app.add_option("--ranks", flags.ranks, "number of ranks")->check(CLI::Range(1, 16))->capture_default_str();
+  app.add_option("--ranks", flags.ranks, "number of ranks")->check(CLI::Range(1, 64))->capture_default_str();
   app.add_option("--transport", flags.transport, "tcp, shm or inprocess")
       ->check(CLI::IsMember({"tcp", "shm", "inprocess"}))
       ->capture_default_str();
@@ -330,6 +381,12 @@ int Main(int argc, char** argv) {
                  "of the TCP connections, such as reno; default: the system's");
   app.add_option("--segment_bytes", flags.segment_bytes, "largest message of the ring")
       ->capture_default_str();
+  app.add_option("--emulate_bandwidth", flags.emulate_bandwidth,
+                 "bytes per second of each rank's link in a simulated network; default: none is simulated")
+      ->check(CLI::PositiveNumber);
+  app.add_option("--emulate_latency", flags.emulate_latency_us,
+                 "microseconds of a hop in a simulated network")
+      ->check(CLI::NonNegativeNumber);
   CLI11_PARSE(app, argc, argv);
   std::vector<int64_t> sizes;
   for (const std::string& text : flags.sizes) {
@@ -344,7 +401,11 @@ int Main(int argc, char** argv) {
       "transport\talgorithm\tranks\tbytes\titerations\tmin_us\tp50_us\tp99_us\talgbw_GBs\tbusbw_GBs\tcpu_s_"
       "per_GB\n");
   std::fflush(stdout);
-  return flags.transport == "inprocess" ? RunThreads(flags, sizes) : RunProcesses(flags, sizes);
+  if (flags.simulated()) return RunSimulation(flags, sizes);
+  if (flags.transport != "inprocess") return RunProcesses(flags, sizes);
+  return RunThreads(MakeInProcessGroup(flags.ranks), [&](std::unique_ptr<Transport> transport) {
+    return RunRank(flags, sizes, std::move(transport));
+  });
 }
 
 }  // namespace
