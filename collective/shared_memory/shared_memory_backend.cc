@@ -25,6 +25,12 @@ constexpr uint64_t kMostGatheredBytes = uint64_t{1} << 30;
 
 constexpr size_t kSlotBytes = SharedGroup::kSlotBytes;
 
+// Copies nothing from nowhere, too, which memcpy does not allow.
+template <typename T>
+void Copy(absl::Span<const T> from, std::byte* to) {
+  if (!from.empty()) std::memcpy(to, from.data(), from.size() * sizeof(T));
+}
+
 class SharedBuffer : public CollectiveBuffer {
  public:
   explicit SharedBuffer(std::shared_ptr<SealedMemory> memory) : memory_(std::move(memory)) {}
@@ -61,7 +67,7 @@ class SharedMemoryBackend : public Backend {
     announcement.floats = bytes.size();
     for (size_t begin = 0; begin < bytes.size(); begin += kSlotBytes) {
       const absl::Span<std::byte> part = bytes.subspan(begin, kSlotBytes);
-      if (group_->rank() == root) std::memcpy(group_->next_slot(), part.data(), part.size());
+      if (group_->rank() == root) Copy<std::byte>(part, group_->next_slot());
       RETURN_IF_ERROR(group_->Meet(announcement, waiting));
       if (group_->rank() != root) std::memcpy(part.data(), group_->slot(root), part.size());
     }
@@ -76,7 +82,7 @@ class SharedMemoryBackend : public Backend {
     size_t gathered = 0, most = 0;
     do {
       const absl::string_view part = mine.substr(std::min(gathered, mine.size()), kSlotBytes);
-      std::memcpy(group_->next_slot(), part.data(), part.size());
+      Copy<char>({part.data(), part.size()}, group_->next_slot());
       RETURN_IF_ERROR(group_->MeetAny(announcement, waiting));
       if (gathered == 0) {
         ASSIGN_OR_RETURN(most, CheckGathered());
@@ -122,7 +128,7 @@ class SharedMemoryBackend : public Backend {
  private:
   // The floats are in the shared buffers, where `announcement` says.
   absl::Status ReduceInPlace(absl::Span<double> doubles, const Announcement& announcement, Waiting waiting) {
-    std::memcpy(group_->next_slot(), doubles.data(), doubles.size() * sizeof(double));
+    Copy<double>(doubles, group_->next_slot());
     RETURN_IF_ERROR(group_->Meet(announcement, waiting));
     SumSlots(doubles, doubles.size(), 0, 0);
     const size_t begin = ChunkBegin(announcement.floats, group_->rank(), n_);
@@ -152,8 +158,8 @@ class SharedMemoryBackend : public Backend {
       const size_t left = kSlotBytes - SizeBytes(part);
       const absl::Span<float> floats = buffers.floats.subspan(floats_done, left / sizeof(float));
       const size_t floats_at = part.doubles.size() * sizeof(double);
-      std::memcpy(group_->next_slot(), part.doubles.data(), floats_at);
-      std::memcpy(group_->next_slot() + floats_at, floats.data(), floats.size() * sizeof(float));
+      Copy<double>(part.doubles, group_->next_slot());
+      Copy<float>(floats, group_->next_slot() + floats_at);
       RETURN_IF_ERROR(group_->Meet(announcement, waiting));
       SumSlots(part.doubles, buffers.doubles.size(), doubles_done, 0);
       SumSlots(floats, buffers.floats.size(), floats_done, floats_at);
