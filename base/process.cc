@@ -1,6 +1,7 @@
 #include "base/process.h"
 
 #include <malloc.h>
+#include <pmmintrin.h>
 #include <unistd.h>
 
 #include <array>
@@ -22,6 +23,14 @@ void KeepMemory() {
   mallopt(M_ARENA_MAX, 1);
 }
 
+// Numbers too small to be normal are zero, as in TensorFlow's kernels: an optimizer's averages of gradients
+// that have vanished end there, and arithmetic on them is a hundred times slower. Of this thread and of those
+// that it starts.
+void FlushSubnormals() {
+  _MM_SET_FLUSH_ZERO_MODE(_MM_FLUSH_ZERO_ON);
+  _MM_SET_DENORMALS_ZERO_MODE(_MM_DENORMALS_ZERO_ON);
+}
+
 }  // namespace
 
 void RestartWithSleepingThreads(char** argv) {
@@ -37,6 +46,7 @@ void RestartWithSleepingThreads(char** argv) {
 absl::Status InitProcess(const char* program) {
   InitLogging(program);
   KeepMemory();
+  FlushSubnormals();
   // On by default in Debian's Abseil; 3 to 10 % of a small all-reduce.
   absl::SetMutexDeadlockDetectionMode(absl::OnDeadlockCycle::kIgnore);
   return CheckProcessor();

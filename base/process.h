@@ -6,8 +6,8 @@
 
 namespace lockstep {
 
-// Starts logging and settles what holds for the whole process (memory, locks). Call before any thread is
-// started. FAILED_PRECONDITION: the processor is too old (base/cpu.h).
+// Starts logging and settles what holds for the whole process (memory, locks, subnormal numbers are zero).
+// Call before any thread is started. FAILED_PRECONDITION: the processor is too old (base/cpu.h).
 absl::Status InitProcess(const char* program);
 
 // Restarts the program, once, so that the threads of OpenMP (oneDNN's) sleep when they wait instead of
