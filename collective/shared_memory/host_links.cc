@@ -56,8 +56,9 @@ class Connector {
     for (int rank = 0; rank < rank_; ++rank) {
       absl::StatusOr<LocalSocket> link = LocalSocket::Connect(cards_[rank].socket_name());
       if (!link.ok()) {
-        return absl::UnavailableError(absl::StrCat("rank ", rank, " cannot be reached on this host (",
-                                                   link.status().message(), "): another container?"));
+        return absl::UnavailableError(
+            absl::StrCat("rank ", rank, " cannot be reached on this host, as if in another container (",
+                         link.status().message(), ")"));
       }
       (*links_)[rank] = *std::move(link);
       RETURN_IF_ERROR((*links_)[rank].Send(Greeting(rank_, cards_[rank].token()), FileDescriptor()));

@@ -99,9 +99,10 @@ TEST(HostLinksTest, ARankOnAnotherHostIsNamedToAll) {
 }
 
 TEST(HostLinksTest, ARankInAnotherNetworkNamespaceIsNamedToAll) {
-  ExpectObstacle(Connect([](v1::HostCard* card) { card->set_socket_name("lockstep-nowhere"); }),
-                 "rank 2: rank 1 cannot be reached on this host (connecting to a local socket: Connection "
-                 "refused): another container?");
+  ExpectObstacle(
+      Connect([](v1::HostCard* card) { card->set_socket_name("lockstep-nowhere"); }),
+      "rank 2: rank 1 cannot be reached on this host, as if in another container (connecting to a local "
+      "socket: Connection refused)");
 }
 
 // Rank 2 then greets with a token that is not rank 1's: rank 1 turns it away, as it would a stranger.
