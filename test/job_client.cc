@@ -137,9 +137,14 @@ absl::Status JobClient::AwaitDetail(int rank, const std::string& text) {
 absl::Status JobClient::AwaitCluster(const std::function<bool(const v1::Cluster&)>& condition) {
   const absl::Time deadline = absl::Now() + kTestDeadline;
   while (true) {
-    ASSIGN_OR_RETURN(const v1::Cluster cluster, DescribeCluster());
-    if (condition(cluster)) return absl::OkStatus();
-    if (absl::Now() >= deadline) return absl::DeadlineExceededError(cluster.ShortDebugString());
+    // A connection that breaks is made anew; who waits for a daemon asks again.
+    const absl::StatusOr<v1::Cluster> cluster = DescribeCluster();
+    if (!cluster.ok() && !absl::IsUnavailable(cluster.status())) return cluster.status();
+    if (cluster.ok() && condition(*cluster)) return absl::OkStatus();
+    if (absl::Now() >= deadline) {
+      return absl::DeadlineExceededError(cluster.ok() ? cluster->ShortDebugString()
+                                                      : cluster.status().ToString());
+    }
     absl::SleepFor(kPoll);
   }
 }
