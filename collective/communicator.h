@@ -87,6 +87,9 @@ struct CommunicatorStats {
   int64_t operations = 0;
 };
 
+// Of one rank in an all-gather.
+constexpr uint64_t kMostGatheredBytes = uint64_t{1} << 30;
+
 class Communicator {
  public:
   static absl::StatusOr<std::unique_ptr<Communicator>> Create(std::unique_ptr<Transport> transport,
@@ -111,7 +114,7 @@ class Communicator {
   virtual absl::Status AllReduce(const ReduceBuffers& buffers) = 0;
   // Overwrites `bytes` (of the same size on all ranks) with the root's.
   virtual absl::Status Broadcast(int root, absl::Span<std::byte> bytes) = 0;
-  // all[r] = rank r's `mine`; sizes may differ from rank to rank, each at most 1 GiB.
+  // all[r] = rank r's `mine`; sizes may differ from rank to rank, each at most kMostGatheredBytes.
   virtual absl::StatusOr<std::vector<std::string>> AllGather(absl::string_view mine) = 0;
   // Returns when every rank has called it.
   virtual absl::Status Barrier() = 0;

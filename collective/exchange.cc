@@ -72,11 +72,8 @@ absl::Status Exchange::Wait(absl::string_view what, const MessagePosition& posit
 }
 
 absl::Status Exchange::OnTimeout(absl::string_view what, const MessagePosition& position) {
-  absl::Status status = absl::DeadlineExceededError(
-      absl::StrCat("rank ", rank(), " made no progress for ", absl::FormatDuration(group_->options.timeout),
-                   " in ", Describe(what, position), ": see whether rank ", position.peer,
-                   " is alive and runs the same job, or raise timeout_seconds"));
-  SetLostRank(position.peer, &status);
+  const absl::Status status =
+      MakeStalledStatus(rank(), position.peer, group_->options.timeout, Describe(what, position));
   group_->transport->Abort(status);
   // Somebody else may have been first: theirs is the root cause.
   const absl::Status first = group_->transport->status();

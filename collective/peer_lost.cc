@@ -20,6 +20,14 @@ absl::Status MakePeerLostStatus(int rank, absl::string_view address, absl::strin
   return status;
 }
 
+absl::Status MakeStalledStatus(int rank, int peer, absl::Duration timeout, absl::string_view where) {
+  absl::Status status = absl::DeadlineExceededError(
+      absl::StrCat("rank ", rank, " made no progress for ", absl::FormatDuration(timeout), " in ", where,
+                   ": see whether rank ", peer, " is alive and runs the same job, or raise timeout_seconds"));
+  SetLostRank(peer, &status);
+  return status;
+}
+
 void SetLostRank(int rank, absl::Status* status) {
   status->SetPayload(kPayloadUrl, absl::Cord(absl::StrCat(rank)));
 }

@@ -7,10 +7,15 @@
 
 #include "absl/status/status.h"
 #include "absl/strings/string_view.h"
+#include "absl/time/time.h"
 
 namespace lockstep {
 
 absl::Status MakePeerLostStatus(int rank, absl::string_view address, absl::string_view detail);
+
+// DEADLINE_EXCEEDED: `rank` has waited for `peer`, which is the one to blame, for `timeout`. `where` names
+// the operation and what of it was waited for.
+absl::Status MakeStalledStatus(int rank, int peer, absl::Duration timeout, absl::string_view where);
 
 // Notes in a status of any code (a timeout, say) that `rank` is the one to blame.
 void SetLostRank(int rank, absl::Status* status);

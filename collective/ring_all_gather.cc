@@ -10,8 +10,6 @@
 namespace lockstep {
 namespace {
 
-constexpr uint64_t kMaxBytes = uint64_t{1} << 30;
-
 using Blocks = std::vector<absl::Span<std::byte>>;
 
 template <typename T>
@@ -48,9 +46,9 @@ absl::Status RingAllGather(absl::string_view mine, std::vector<std::string>* all
   all->resize(n);
   blocks.clear();
   for (int r = 0; r < n; ++r) {
-    if (sizes[r] > kMaxBytes) {
-      return absl::InvalidArgumentError(
-          absl::StrCat("all-gather: rank ", r, " contributes ", sizes[r], " bytes; at most ", kMaxBytes));
+    if (sizes[r] > kMostGatheredBytes) {
+      return absl::InvalidArgumentError(absl::StrCat("all-gather: rank ", r, " contributes ", sizes[r],
+                                                     " bytes; at most ", kMostGatheredBytes));
     }
     (*all)[r].resize(sizes[r]);
     blocks.push_back(AsBytes((*all)[r].data(), sizes[r]));

@@ -266,12 +266,7 @@ std::string SharedGroup::Describe(int rank) const {
 }
 
 absl::Status SharedGroup::OnTimeout(int rank) const {
-  absl::Status status = absl::DeadlineExceededError(
-      absl::StrCat("rank ", this->rank(), " made no progress for ", absl::FormatDuration(options_.timeout),
-                   " in ", Describe(rank), ": see whether rank ", rank,
-                   " is alive and runs the same job, or raise timeout_seconds"));
-  SetLostRank(rank, &status);
-  return status;
+  return MakeStalledStatus(this->rank(), rank, options_.timeout, Describe(rank));
 }
 
 }  // namespace lockstep

@@ -20,15 +20,20 @@ namespace {
 // twice (measured with 4 ranks on 2 processors, docs/performance.md).
 constexpr size_t kMostCopiedBytes = size_t{8} << 10;
 
-// As in an all-gather by messages.
-constexpr uint64_t kMostGatheredBytes = uint64_t{1} << 30;
-
 constexpr size_t kSlotBytes = SharedGroup::kSlotBytes;
 
 // Copies nothing from nowhere, too, which memcpy does not allow.
 template <typename T>
 void Copy(absl::Span<const T> from, std::byte* to) {
   if (!from.empty()) std::memcpy(to, from.data(), from.size() * sizeof(T));
+}
+
+Gather GatherBy(Backend* backend, Waiting waiting) {
+  return [backend, waiting](const std::string& mine) -> absl::StatusOr<std::vector<std::string>> {
+    std::vector<std::string> all;
+    RETURN_IF_ERROR(backend->AllGather(mine, &all, waiting));
+    return all;
+  };
 }
 
 class SharedBuffer : public CollectiveBuffer {
@@ -106,13 +111,7 @@ class SharedMemoryBackend : public Backend {
   absl::StatusOr<std::unique_ptr<CollectiveBuffer>> Allocate(size_t bytes, Waiting waiting) override {
     if (bytes == 0) return std::make_unique<PrivateBuffer>(bytes);
     std::shared_ptr<SealedMemory> memory;
-    const Gather gather = [this,
-                           waiting](const std::string& mine) -> absl::StatusOr<std::vector<std::string>> {
-      std::vector<std::string> all;
-      RETURN_IF_ERROR(AllGather(mine, &all, waiting));
-      return all;
-    };
-    ASSIGN_OR_RETURN(const std::string obstacle, group_->Allocate(bytes, gather, &memory));
+    ASSIGN_OR_RETURN(const std::string obstacle, group_->Allocate(bytes, GatherBy(this, waiting), &memory));
     if (obstacle.empty()) return std::make_unique<SharedBuffer>(std::move(memory));
     LOG(INFO) << "buffer of " << bytes << " bytes is not shared: " << obstacle;
     return std::make_unique<PrivateBuffer>(bytes);
@@ -212,15 +211,10 @@ class SharedMemoryBackend : public Backend {
 
 absl::StatusOr<SharedMemoryOutcome> ConnectSharedMemory(Transport* transport, Backend* messages,
                                                         const CommunicatorOptions& options) {
-  const Gather gather = [messages](const std::string& mine) -> absl::StatusOr<std::vector<std::string>> {
-    std::vector<std::string> all;
-    RETURN_IF_ERROR(messages->AllGather(mine, &all, Waiting::kPolling));
-    return all;
-  };
   SharedMemoryOutcome outcome;
   std::unique_ptr<SharedGroup> group;
-  ASSIGN_OR_RETURN(outcome.obstacle,
-                   SharedGroup::Create(transport, gather, {options.timeout, options.stall_warning}, &group));
+  ASSIGN_OR_RETURN(outcome.obstacle, SharedGroup::Create(transport, GatherBy(messages, Waiting::kPolling),
+                                                         {options.timeout, options.stall_warning}, &group));
   if (outcome.obstacle.empty())
     outcome.backend = std::make_unique<SharedMemoryBackend>(transport, std::move(group));
   return outcome;
