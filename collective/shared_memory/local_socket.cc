@@ -114,11 +114,6 @@ absl::StatusOr<LocalMessage> LocalSocket::Receive(absl::Time deadline) {
   return received;
 }
 
-bool LocalSocket::HungUp() const {
-  pollfd state{fd_.get(), 0, 0};
-  return poll(&state, 1, 0) > 0 && (state.revents & (POLLHUP | POLLERR)) != 0;
-}
-
 absl::StatusOr<LocalListener> LocalListener::Open() {
   FileDescriptor fd(socket(AF_UNIX, kType, 0));
   if (!fd.valid()) return SystemError("making a local socket", errno);

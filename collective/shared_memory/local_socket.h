@@ -36,9 +36,6 @@ class LocalSocket {
   // than kMostMessageBytes or with more than one descriptor.
   absl::StatusOr<LocalMessage> Receive(absl::Time deadline);
 
-  // Whether the other end was closed, by its owner or by the death of that. Does not wait.
-  bool HungUp() const;
-
  private:
   FileDescriptor fd_;
 };

@@ -11,7 +11,7 @@
 // Memory of a group that has ended with an error is not used by any other: a rank that was frozen may still
 // be storing into it.
 //
-// One thread at a time, except Abort.
+// One thread at a time, except Wake.
 #ifndef LOCKSTEP_COLLECTIVE_SHARED_MEMORY_SHARED_GROUP_H_
 #define LOCKSTEP_COLLECTIVE_SHARED_MEMORY_SHARED_GROUP_H_
 
