@@ -21,12 +21,6 @@
 
 namespace lockstep {
 
-// How a thread waits for its peers.
-enum class Waiting {
-  kPolling,  // nothing else wants the processor: polls a little, then sleeps
-  kAsleep,   // beside a thread that computes
-};
-
 class Backend {
  public:
   virtual ~Backend() = default;

@@ -9,11 +9,13 @@
 
 namespace lockstep {
 
-Exchange::Exchange(Group* group, absl::string_view operation, int64_t sequence, size_t size_bytes)
+Exchange::Exchange(Group* group, absl::string_view operation, int64_t sequence, size_t size_bytes,
+                   Waiting waiting)
     : group_(group),
       operation_(operation),
       sequence_(sequence),
       size_bytes_(size_bytes),
+      waiting_(waiting),
       last_progress_(absl::Now()) {}
 
 absl::Span<std::byte> Exchange::Scratch(size_t bytes) {
@@ -56,7 +58,7 @@ absl::Status Exchange::WaitReceived(const MessagePosition& position, size_t size
 absl::Status Exchange::Wait(absl::string_view what, const MessagePosition& position, Completion* completion) {
   const absl::Time end = last_progress_ + group_->options.timeout;
   absl::Time warning = last_progress_ + group_->options.stall_warning;
-  while (!group_->transport->Wait(completion, std::min(end, warning))) {
+  while (!group_->transport->Wait(completion, std::min(end, warning), waiting_)) {
     if (absl::Now() >= end) return OnTimeout(what, position);
     LOG(WARNING) << "rank " << rank() << ": no progress for "
                  << absl::FormatDuration(absl::Now() - last_progress_) << " in " << Describe(what, position);

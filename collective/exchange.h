@@ -51,7 +51,7 @@ class Exchange {
   };
 
   // `operation` names the kind ("all-reduce"); it outlives the exchange.
-  Exchange(Group* group, absl::string_view operation, int64_t sequence, size_t size_bytes);
+  Exchange(Group* group, absl::string_view operation, int64_t sequence, size_t size_bytes, Waiting waiting);
 
   int rank() const { return group_->transport->rank(); }
   int world_size() const { return group_->transport->world_size(); }
@@ -87,6 +87,7 @@ class Exchange {
   const absl::string_view operation_;
   const int64_t sequence_;
   const size_t size_bytes_;
+  const Waiting waiting_;
   absl::Time last_progress_;
   int64_t bytes_sent_ = 0;
   int64_t bytes_received_ = 0;

@@ -28,25 +28,24 @@ class TransportBackend : public Backend {
   TransportBackend(Transport* transport, const CommunicatorOptions& options)
       : group_{transport, options, {}} {}
 
-  absl::Status AllReduce(const ReduceBuffers& buffers, Waiting /*waiting*/) override {
-    return AllReduceAs("all-reduce", buffers);
+  absl::Status AllReduce(const ReduceBuffers& buffers, Waiting waiting) override {
+    return AllReduceAs("all-reduce", buffers, waiting);
   }
 
-  absl::Status Broadcast(int root, absl::Span<std::byte> bytes, Waiting /*waiting*/) override {
-    return Run("broadcast", bytes.size(),
+  absl::Status Broadcast(int root, absl::Span<std::byte> bytes, Waiting waiting) override {
+    return Run("broadcast", bytes.size(), waiting,
                [root, bytes](Exchange* exchange) { return RingBroadcast(root, bytes, exchange); });
   }
 
-  absl::Status AllGather(absl::string_view mine, std::vector<std::string>* all,
-                         Waiting /*waiting*/) override {
-    return Run("all-gather", mine.size(),
+  absl::Status AllGather(absl::string_view mine, std::vector<std::string>* all, Waiting waiting) override {
+    return Run("all-gather", mine.size(), waiting,
                [mine, all](Exchange* exchange) { return RingAllGather(mine, all, exchange); });
   }
 
-  absl::Status Barrier(Waiting /*waiting*/) override {
+  absl::Status Barrier(Waiting waiting) override {
     // The one element's sum needs every rank, and every rank needs the sum.
     double token = 1;
-    return AllReduceAs("barrier", {absl::MakeSpan(&token, 1), {}});
+    return AllReduceAs("barrier", {absl::MakeSpan(&token, 1), {}}, waiting);
   }
 
   absl::StatusOr<std::unique_ptr<CollectiveBuffer>> Allocate(size_t bytes, Waiting /*waiting*/) override {
@@ -59,21 +58,22 @@ class TransportBackend : public Backend {
 
  private:
   template <typename Function>
-  absl::Status Run(absl::string_view operation, size_t size_bytes, const Function& function) {
-    Exchange exchange(&group_, operation, sequence_++, size_bytes);
+  absl::Status Run(absl::string_view operation, size_t size_bytes, Waiting waiting,
+                   const Function& function) {
+    Exchange exchange(&group_, operation, sequence_++, size_bytes, waiting);
     absl::Status status = function(&exchange);
     bytes_sent_ += exchange.bytes_sent();
     return status;
   }
 
-  absl::Status AllReduceAs(absl::string_view operation, const ReduceBuffers& buffers) {
+  absl::Status AllReduceAs(absl::string_view operation, const ReduceBuffers& buffers, Waiting waiting) {
     const size_t bytes = SizeBytes(buffers);
     Algorithm algorithm = group_.options.algorithm;
     if (algorithm == Algorithm::kAuto) algorithm = ChooseAlgorithm(bytes, group_.transport->world_size());
     auto* const all_reduce = algorithm == Algorithm::kOneHop ? &OneHopAllReduce
                              : algorithm == Algorithm::kMesh ? &MeshAllReduce
                                                              : &RingAllReduce;
-    return Run(operation, bytes,
+    return Run(operation, bytes, waiting,
                [&buffers, all_reduce](Exchange* exchange) { return all_reduce(buffers, exchange); });
   }
 

@@ -31,7 +31,7 @@ class GrpcGroupHost {
   // Calls a peer. The host owns the stream until it is over.
   virtual GrpcStream* OpenStreamLocked(const std::string& address) = 0;
   // Works off the completion queue in the calling thread; whether `completion` was done before `deadline`.
-  virtual bool DriveUntil(Completion* completion, absl::Time deadline) = 0;
+  virtual bool DriveUntil(Completion* completion, absl::Time deadline, Waiting waiting) = 0;
   // Sets stream->deadline and sees to it that it is kept.
   virtual void SetDeadlineLocked(GrpcStream* stream, absl::Time deadline) = 0;
   // The group is over.
@@ -49,8 +49,8 @@ class GrpcGroup : public Transport {
   void Send(int peer, uint64_t tag, const SendParts& parts, Completion* completion) override;
   void Receive(int peer, uint64_t tag, ReceiveMode mode, const ReceiveParts& parts,
                Completion* completion) override;
-  bool Wait(Completion* completion, absl::Time deadline) override {
-    return host_->DriveUntil(completion, deadline);
+  bool Wait(Completion* completion, absl::Time deadline, Waiting waiting) override {
+    return host_->DriveUntil(completion, deadline, waiting);
   }
   void Abort(const absl::Status& status) override;
   absl::Status status() const override;

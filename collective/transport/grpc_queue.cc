@@ -1,5 +1,7 @@
 #include "collective/transport/grpc_queue.h"
 
+#include <sched.h>
+
 #include <algorithm>
 #include <chrono>
 #include <utility>
@@ -16,6 +18,13 @@ constexpr absl::Duration kLease = absl::Milliseconds(2);
 // A driver looks at its completion at least this often: a completion may be done by an event of another
 // thread (an Abort, a slice that gRPC lets go of elsewhere).
 constexpr absl::Duration kDriveSlice = absl::Milliseconds(5);
+
+// How long after the last event a driver polls before it sleeps: waking up takes longer than most messages
+// of a small all-reduce (docs/performance.md).
+constexpr absl::Duration kPollTime = absl::Microseconds(200);
+
+// A deadline that lies in the past.
+constexpr absl::Time kAtOnce = absl::UnixEpoch();
 
 }  // namespace
 
@@ -38,17 +47,26 @@ void GrpcQueue::Shutdown() {
   thread_.join();
 }
 
-bool GrpcQueue::DriveUntil(Completion* completion, absl::Time deadline) {
+bool GrpcQueue::DriveUntil(Completion* completion, absl::Time deadline, Waiting waiting) {
   if (completion->done()) return true;
   {
     MutexLock lock(&mutex_);
     ++num_drivers_;
   }
   absl::Time now = absl::Now();
+  const absl::Duration poll_time = waiting == Waiting::kPolling ? kPollTime : absl::ZeroDuration();
+  absl::Time poll_end = now + poll_time;
   bool done = false;
   while (!(done = completion->done()) && now < deadline) {
-    if (!Next(std::min(deadline, now + kDriveSlice))) break;
+    const bool poll = now < poll_end;
+    const Outcome outcome = Next(poll ? kAtOnce : std::min(deadline, now + kDriveSlice));
+    if (outcome == Outcome::kShutDown) break;
     now = absl::Now();
+    if (outcome == Outcome::kEvent) {
+      poll_end = now + poll_time;
+    } else if (poll) {
+      sched_yield();  // there may be more ranks than processors
+    }
   }
   MutexLock lock(&mutex_);
   --num_drivers_;
@@ -68,7 +86,7 @@ void GrpcQueue::CallAt(absl::Time time) {
 
 void GrpcQueue::RunThread() {
   AwaitTurn();
-  while (Next(absl::InfiniteFuture())) {
+  while (Next(absl::InfiniteFuture()) != Outcome::kShutDown) {
     // What it has just handled may be what a driver waits for.
     WakeDrivers();
     AwaitTurn();
@@ -85,16 +103,17 @@ void GrpcQueue::AwaitTurn() {
   }
 }
 
-bool GrpcQueue::Next(absl::Time deadline) {
+GrpcQueue::Outcome GrpcQueue::Next(absl::Time deadline) {
   {
     MutexLock lock(&mutex_);
     deadline = std::min(deadline, next_time_);
   }
   void* tag = nullptr;
   bool ok = false;
-  switch (queue_->AsyncNext(&tag, &ok, absl::ToChronoTime(deadline))) {
+  const auto next = queue_->AsyncNext(&tag, &ok, absl::ToChronoTime(deadline));
+  switch (next) {
     case grpc::CompletionQueue::SHUTDOWN:
-      return false;
+      return Outcome::kShutDown;
     case grpc::CompletionQueue::TIMEOUT:
       break;
     case grpc::CompletionQueue::GOT_EVENT:
@@ -106,7 +125,7 @@ bool GrpcQueue::Next(absl::Time deadline) {
       }
   }
   CallIfTime();
-  return true;
+  return next == grpc::CompletionQueue::GOT_EVENT ? Outcome::kEvent : Outcome::kNoEvent;
 }
 
 void GrpcQueue::CallIfTime() {

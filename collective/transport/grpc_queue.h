@@ -42,7 +42,7 @@ class GrpcQueue {
   void Start();
 
   // Handles events in the calling thread until `completion` is done; false if `deadline` came before.
-  bool DriveUntil(Completion* completion, absl::Time deadline);
+  bool DriveUntil(Completion* completion, absl::Time deadline, Waiting waiting);
 
   // OnTime is called at `time`, or earlier.
   void CallAt(absl::Time time);
@@ -56,8 +56,9 @@ class GrpcQueue {
   bool MayTakeTurn() const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   void WakeDrivers();
   void CallIfTime();
-  // Handles one event, or the time. False: the queue has been shut down.
-  bool Next(absl::Time deadline);
+  // Handles one event, or the time.
+  enum class Outcome { kEvent, kNoEvent, kShutDown };
+  Outcome Next(absl::Time deadline);
   void Wake();
 
   const std::unique_ptr<grpc::ServerCompletionQueue> queue_;

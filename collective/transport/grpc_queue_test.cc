@@ -91,7 +91,7 @@ TEST_F(GrpcQueueTest, AThreadThatWaitsHandlesTheEventsItself) {
     grpc::Alarm alarm;
     Completion completion;
     Trigger(&alarm, &completion);
-    ASSERT_TRUE(queue_->DriveUntil(&completion, absl::Now() + kPatience));
+    ASSERT_TRUE(queue_->DriveUntil(&completion, absl::Now() + kPatience, Waiting::kAsleep));
     handled_by = recorder_.last_handled_by();
   }
   EXPECT_EQ(handled_by, std::this_thread::get_id());
@@ -102,7 +102,7 @@ TEST_F(GrpcQueueTest, EventsAreHandledAgainAfterTheLastWait) {
     grpc::Alarm first, second;
     Completion driven, left_alone;
     Trigger(&first, &driven);
-    ASSERT_TRUE(queue_->DriveUntil(&driven, absl::Now() + kPatience));
+    ASSERT_TRUE(queue_->DriveUntil(&driven, absl::Now() + kPatience, Waiting::kAsleep));
     Trigger(&second, &left_alone);
     ASSERT_TRUE(left_alone.Wait(absl::Now() + kPatience));
   }
@@ -110,14 +110,25 @@ TEST_F(GrpcQueueTest, EventsAreHandledAgainAfterTheLastWait) {
 
 TEST_F(GrpcQueueTest, AWaitEndsAtItsDeadline) {
   Completion never;
-  EXPECT_FALSE(queue_->DriveUntil(&never, absl::Now() + absl::Milliseconds(20)));
-  EXPECT_FALSE(queue_->DriveUntil(&never, absl::InfinitePast()));
+  EXPECT_FALSE(queue_->DriveUntil(&never, absl::Now() + absl::Milliseconds(20), Waiting::kAsleep));
+  EXPECT_FALSE(queue_->DriveUntil(&never, absl::InfinitePast(), Waiting::kAsleep));
+}
+
+TEST_F(GrpcQueueTest, AWaitThatPollsEndsWithTheEventOrAtItsDeadline) {
+  for (int i = 0; i < 100; ++i) {
+    grpc::Alarm alarm;
+    Completion completion;
+    Trigger(&alarm, &completion);
+    ASSERT_TRUE(queue_->DriveUntil(&completion, absl::Now() + kPatience, Waiting::kPolling));
+  }
+  Completion never;
+  EXPECT_FALSE(queue_->DriveUntil(&never, absl::Now() + absl::Milliseconds(20), Waiting::kPolling));
 }
 
 TEST_F(GrpcQueueTest, AWaitEndsWhenAnotherThreadFinishesWhatItWaitsFor) {
   Completion completion;
   std::thread other([&completion] { completion.Finish(absl::OkStatus()); });
-  EXPECT_TRUE(queue_->DriveUntil(&completion, absl::Now() + kPatience));
+  EXPECT_TRUE(queue_->DriveUntil(&completion, absl::Now() + kPatience, Waiting::kAsleep));
   other.join();
 }
 

@@ -117,8 +117,8 @@ class GrpcTransportService::Impl : public GrpcGroupHost, public GrpcQueue::Handl
     queue_->CallAt(deadline);
   }
 
-  bool DriveUntil(Completion* completion, absl::Time deadline) override {
-    return queue_->DriveUntil(completion, deadline);
+  bool DriveUntil(Completion* completion, absl::Time deadline, Waiting waiting) override {
+    return queue_->DriveUntil(completion, deadline, waiting);
   }
 
   void ForgetLocked(GrpcGroup* group) override {

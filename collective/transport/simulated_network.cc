@@ -233,7 +233,7 @@ class SimulatedTransport : public Transport {
                Completion* completion) override {
     network_->inner(rank_).Receive(peer, tag, mode, parts, completion);
   }
-  bool Wait(Completion* completion, absl::Time deadline) override {
+  bool Wait(Completion* completion, absl::Time deadline, Waiting /*waiting*/) override {
     return network_->Wait(rank_, completion, deadline);
   }
   void Abort(const absl::Status& status) override { network_->Abort(rank_, status); }

@@ -66,7 +66,7 @@ TEST(SimulatedNetworkTest, TheReceiversLinkIsShared) {
     senders.emplace_back([&, rank] {
       Completion sent;
       group[rank]->Send(0, 1, {{}, values, {}}, &sent);
-      EXPECT_TRUE(group[rank]->Wait(&sent, absl::InfiniteFuture()));
+      EXPECT_TRUE(group[rank]->Wait(&sent, absl::InfiniteFuture(), Waiting::kAsleep));
       EXPECT_OK(sent.status());
       network.Meet(rank);
     });
@@ -75,8 +75,8 @@ TEST(SimulatedNetworkTest, TheReceiversLinkIsShared) {
   Completion one, two;
   group[0]->Receive(1, 1, ReceiveMode::kOverwrite, {{}, absl::MakeSpan(received).first(1000), {}}, &one);
   group[0]->Receive(2, 1, ReceiveMode::kOverwrite, {{}, absl::MakeSpan(received).last(1000), {}}, &two);
-  EXPECT_TRUE(group[0]->Wait(&one, absl::InfiniteFuture()));
-  EXPECT_TRUE(group[0]->Wait(&two, absl::InfiniteFuture()));
+  EXPECT_TRUE(group[0]->Wait(&one, absl::InfiniteFuture(), Waiting::kAsleep));
+  EXPECT_TRUE(group[0]->Wait(&two, absl::InfiniteFuture(), Waiting::kAsleep));
   EXPECT_NEAR(absl::ToDoubleSeconds(network.Now()), Hops(1) + Transmission(2 * 4000), 1e-9);
   network.Meet(0);
   for (std::thread& sender : senders) sender.join();

@@ -47,6 +47,12 @@ enum class ReceiveMode {
   kAdd,  // buffer[i] = buffer[i] + received[i]; not for bytes
 };
 
+// How a thread waits for its peers.
+enum class Waiting {
+  kPolling,  // nothing else wants the processor: polls a little, then sleeps
+  kAsleep,   // beside a thread that computes
+};
+
 // The end of one operation. Lives with the caller until it is done. Thread-safe.
 class Completion {
  public:
@@ -92,7 +98,9 @@ class Transport {
 
   // Whether `completion` was done before `deadline`. The calling thread may do the transport's work
   // meanwhile.
-  virtual bool Wait(Completion* completion, absl::Time deadline) { return completion->Wait(deadline); }
+  virtual bool Wait(Completion* completion, absl::Time deadline, Waiting /*waiting*/) {
+    return completion->Wait(deadline);
+  }
 
   // Ends all operations with `status`, which must not be OK. When it returns, no operation refers to any
   // buffer of a caller any more.
