@@ -39,9 +39,9 @@
 #include "base/process.h"
 #include "base/status_macros.h"
 #include "collective/communicator.h"
+#include "collective/transport/grpc_socket_options.h"
 #include "collective/transport/grpc_transport.h"
 #include "collective/transport/in_process_transport.h"
-#include "collective/transport/loopback_congestion.h"
 #include "collective/transport/simulated_network.h"
 
 namespace lockstep {
@@ -265,7 +265,10 @@ absl::StatusOr<int> ReservePort() {
 
 absl::Status RunProcess(const Flags& flags, const std::vector<int64_t>& sizes,
                         const std::vector<std::string>& addresses, int rank) {
-  GrpcTransportService service;
+  GrpcTransportOptions options;
+  options.socket.congestion_control = flags.congestion_control;
+  if (flags.transport == "unix") options.own_address = addresses[rank];
+  GrpcTransportService service(options);
   grpc::ServerBuilder builder;
   builder.AddListeningPort(addresses[rank], grpc::InsecureServerCredentials());
   service.RegisterWith(&builder);
@@ -275,9 +278,6 @@ absl::Status RunProcess(const Flags& flags, const std::vector<int64_t>& sizes,
   absl::StatusOr<std::unique_ptr<Transport>> transport =
       service.Connect({1, 0, rank, addresses}, absl::Now() + kConnectTimeout);
   absl::Status status = transport.status();
-  if (status.ok() && !flags.congestion_control.empty()) {
-    status = SetLoopbackCongestionControl(flags.congestion_control).status();
-  }
   if (status.ok()) status = RunRank(flags, sizes, *std::move(transport));
   transport = absl::CancelledError("done");
   server->Shutdown(absl::ToChronoTime(absl::Now() + absl::Seconds(1)));
@@ -367,8 +367,8 @@ int Main(int argc, char** argv) {
   Flags flags;
   CLI::App app("Measures all-reduce between ranks on this machine.");
   app.add_option("--ranks", flags.ranks, "number of ranks")->check(CLI::Range(1, 64))->capture_default_str();
-  app.add_option("--transport", flags.transport, "tcp, shm or inprocess")
-      ->check(CLI::IsMember({"tcp", "shm", "inprocess"}))
+  app.add_option("--transport", flags.transport, "tcp, unix, shm or inprocess")
+      ->check(CLI::IsMember({"tcp", "unix", "shm", "inprocess"}))
       ->capture_default_str();
   app.add_option("--algorithm", flags.algorithm, "auto, ring, mesh or one_hop")
       ->check(CLI::IsMember({"auto", "ring", "mesh", "one_hop"}))
@@ -388,6 +388,13 @@ int Main(int argc, char** argv) {
                  "microseconds of a hop in a simulated network")
       ->check(CLI::NonNegativeNumber);
   CLI11_PARSE(app, argc, argv);
+  if (!flags.congestion_control.empty()) {
+    const absl::Status known = CheckCongestionControl(flags.congestion_control);
+    if (!known.ok()) {
+      std::fprintf(stderr, "%s\n", std::string(known.message()).c_str());
+      return 2;
+    }
+  }
   std::vector<int64_t> sizes;
   for (const std::string& text : flags.sizes) {
     const absl::StatusOr<int64_t> size = ParseSize(text);

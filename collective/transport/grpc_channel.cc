@@ -2,8 +2,13 @@
 
 #include <grpcpp/create_channel.h>
 #include <grpcpp/security/credentials.h>
+#include <grpcpp/security/server_credentials.h>
 #include <grpcpp/server_builder.h>
 #include <grpcpp/support/channel_arguments.h>
+
+#include "base/logging.h"
+#include "collective/transport/grpc_socket_options.h"
+#include "collective/transport/unix_address.h"
 
 namespace lockstep {
 namespace {
@@ -21,10 +26,11 @@ int Milliseconds(absl::Duration duration) { return static_cast<int>(absl::ToInt6
 
 // Plain text; TLS credentials go here.
 std::shared_ptr<grpc::ChannelCredentials> PeerCredentials() { return grpc::InsecureChannelCredentials(); }
+std::shared_ptr<grpc::ServerCredentials> PeerServerCredentials() { return grpc::InsecureServerCredentials(); }
 
 }  // namespace
 
-std::shared_ptr<grpc::Channel> MakePeerChannel(const std::string& address,
+std::shared_ptr<grpc::Channel> MakePeerChannel(const std::string& target,
                                                const GrpcTransportOptions& options) {
   grpc::ChannelArguments arguments;
   arguments.SetInt(GRPC_ARG_ENABLE_HTTP_PROXY, 0);
@@ -40,7 +46,8 @@ std::shared_ptr<grpc::Channel> MakePeerChannel(const std::string& address,
   arguments.SetInt(GRPC_ARG_KEEPALIVE_PERMIT_WITHOUT_CALLS, 0);
   // Connections are this service's own, not shared with other channels of the process.
   arguments.SetInt(GRPC_ARG_USE_LOCAL_SUBCHANNEL_POOL, 1);
-  return grpc::CreateCustomChannel(address, PeerCredentials(), arguments);
+  ApplySocketOptions(options.socket, &arguments);
+  return grpc::CreateCustomChannel(target, PeerCredentials(), arguments);
 }
 
 void ConfigurePeerServer(const GrpcTransportOptions& options, grpc::ServerBuilder* builder) {
@@ -53,6 +60,15 @@ void ConfigurePeerServer(const GrpcTransportOptions& options, grpc::ServerBuilde
   builder->AddChannelArgument(GRPC_ARG_HTTP2_MIN_RECV_PING_INTERVAL_WITHOUT_DATA_MS, 100);
   builder->AddChannelArgument(GRPC_ARG_HTTP2_MAX_PING_STRIKES, 0);
   builder->AddChannelArgument(GRPC_ARG_KEEPALIVE_PERMIT_WITHOUT_CALLS, 1);
+  ApplySocketOptions(options.socket, builder);
+  if (options.own_address.empty()) return;
+  const std::string target = UnixTargetOf(options.own_address);
+  if (IsTaken(target)) {
+    // The server would not start at all.
+    LOG(WARNING) << "another process listens under " << target << ": peers of this host will use TCP";
+    return;
+  }
+  builder->AddListeningPort(target, PeerServerCredentials());
 }
 
 }  // namespace lockstep

@@ -14,11 +14,13 @@ class ServerBuilder;
 
 namespace lockstep {
 
-// A channel to HOST:PORT that ignores proxies, keeps itself alive and reconnects within a second.
-std::shared_ptr<grpc::Channel> MakePeerChannel(const std::string& address,
+// A channel to `target`, HOST:PORT or one of UnixTargetOf, that ignores proxies, keeps itself alive and
+// reconnects within a second.
+std::shared_ptr<grpc::Channel> MakePeerChannel(const std::string& target,
                                                const GrpcTransportOptions& options);
 
-// The matching settings of a server.
+// The matching settings of a server, which listens for the peers of its host, too, if options.own_address
+// tells how they find it.
 void ConfigurePeerServer(const GrpcTransportOptions& options, grpc::ServerBuilder* builder);
 
 }  // namespace lockstep

@@ -1,11 +1,13 @@
-// Servers of all ranks in one process, on ports that the system chooses. For tests.
+// Servers of all ranks in one process, on ports that the system chooses or on unix-domain sockets. For tests.
 #ifndef LOCKSTEP_COLLECTIVE_TRANSPORT_GRPC_CLUSTER_H_
 #define LOCKSTEP_COLLECTIVE_TRANSPORT_GRPC_CLUSTER_H_
 
 #include <grpcpp/security/server_credentials.h>
 #include <grpcpp/server.h>
 #include <grpcpp/server_builder.h>
+#include <unistd.h>
 
+#include <atomic>
 #include <memory>
 #include <string>
 #include <thread>
@@ -22,13 +24,14 @@ namespace lockstep {
 // One server with its transport service.
 class GrpcNode {
  public:
+  // With an own_address, it is reached through a unix-domain socket under that name, otherwise through TCP.
   explicit GrpcNode(const GrpcTransportOptions& options = GrpcTransportOptions()) : service_(options) {
     grpc::ServerBuilder builder;
     int port = 0;
     builder.AddListeningPort("127.0.0.1:0", grpc::InsecureServerCredentials(), &port);
     service_.RegisterWith(&builder);
     server_ = builder.BuildAndStart();
-    address_ = absl::StrCat("127.0.0.1:", port);
+    address_ = options.own_address.empty() ? absl::StrCat("127.0.0.1:", port) : options.own_address;
     service_.Start();
   }
   ~GrpcNode() {
@@ -45,10 +48,19 @@ class GrpcNode {
   std::string address_;
 };
 
+enum class Sockets { kTcp, kUnix };
+
 class GrpcCluster {
  public:
-  explicit GrpcCluster(int world_size, const GrpcTransportOptions& options = GrpcTransportOptions()) {
-    for (int rank = 0; rank < world_size; ++rank) nodes_.push_back(std::make_unique<GrpcNode>(options));
+  explicit GrpcCluster(int world_size, GrpcTransportOptions options = GrpcTransportOptions(),
+                       Sockets sockets = Sockets::kTcp) {
+    static std::atomic<int> count{0};
+    for (int rank = 0; rank < world_size; ++rank) {
+      // Nobody can be reached under this name but through the socket.
+      if (sockets == Sockets::kUnix)
+        options.own_address = absl::StrCat("p", getpid(), "-", count++, ".test:1");
+      nodes_.push_back(std::make_unique<GrpcNode>(options));
+    }
   }
 
   GrpcTransportService* service(int rank) { return nodes_[rank]->service(); }

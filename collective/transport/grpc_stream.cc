@@ -4,7 +4,6 @@
 #include <grpcpp/server_context.h>
 #include <grpcpp/support/async_stream.h>
 
-
 namespace lockstep {
 namespace {
 

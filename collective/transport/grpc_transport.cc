@@ -19,6 +19,7 @@
 #include "collective/transport/grpc_group.h"
 #include "collective/transport/grpc_queue.h"
 #include "collective/transport/grpc_stream.h"
+#include "collective/transport/unix_address.h"
 
 namespace lockstep {
 namespace {
@@ -106,8 +107,11 @@ class GrpcTransportService::Impl : public GrpcGroupHost, public GrpcQueue::Handl
   const GrpcTransportOptions& options() const override { return options_; }
 
   GrpcStream* OpenStreamLocked(const std::string& address) override {
-    std::shared_ptr<grpc::Channel>& channel = channels_[address];
-    if (channel == nullptr) channel = MakePeerChannel(address, options_);
+    const std::string unix_target = UnixTargetOf(address);
+    const std::string& target =
+        !options_.own_address.empty() && IsServed(unix_target) ? unix_target : address;
+    std::shared_ptr<grpc::Channel>& channel = channels_[target];
+    if (channel == nullptr) channel = MakePeerChannel(target, options_);
     grpc::GenericStub stub(channel);
     return AddStreamLocked(OpenGrpcStream(&stub, queue_->get()));
   }
@@ -282,7 +286,7 @@ class GrpcTransportService::Impl : public GrpcGroupHost, public GrpcQueue::Handl
   std::unique_ptr<GrpcQueue> queue_;
 
   Mutex mutex_;
-  std::map<std::string, std::shared_ptr<grpc::Channel>> channels_;  // one per address in TF_CONFIG
+  std::map<std::string, std::shared_ptr<grpc::Channel>> channels_;  // by target
   std::map<GrpcStream*, std::unique_ptr<GrpcStream>> streams_;
   std::map<GrpcStream*, ParsedFrame> waiting_;  // with their hello
   std::map<GroupId, GrpcGroup*> groups_;

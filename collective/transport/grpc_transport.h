@@ -30,6 +30,7 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/time/time.h"
+#include "collective/transport/grpc_socket_options.h"
 #include "collective/transport/transport.h"
 
 namespace grpc {
@@ -39,6 +40,10 @@ class ServerBuilder;
 namespace lockstep {
 
 struct GrpcTransportOptions {
+  // HOST:PORT under which the peers know this daemon. Peers of the same host reach it through a unix-domain
+  // socket then (unix_address.h); empty: through TCP like all others.
+  std::string own_address;
+  SocketOptions socket;
   // Largest payload of one frame; longer messages are sent in several. 1 MiB was the best message size over
   // TCP, 256 and 512 KiB were 2 to 8 % slower. At most 4 MiB, a multiple of 8; may differ between ranks.
   size_t frame_bytes = size_t{1} << 20;

@@ -1,0 +1,49 @@
+#include "collective/transport/unix_address.h"
+
+#include <sys/socket.h>
+#include <sys/un.h>
+
+#include <cstddef>
+#include <cstring>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/string_view.h"
+#include "absl/strings/strip.h"
+#include "base/file_descriptor.h"
+#include "base/hash.h"
+
+namespace lockstep {
+namespace {
+
+constexpr absl::string_view kScheme = "unix-abstract:";
+
+// Invalid if nobody listens.
+FileDescriptor Probe(const std::string& target) {
+  const absl::string_view name = absl::StripPrefix(target, kScheme);
+  sockaddr_un address = {};
+  address.sun_family = AF_UNIX;  // sun_path[0] = 0: abstract
+  std::memcpy(address.sun_path + 1, name.data(), name.size());
+  const auto size = static_cast<socklen_t>(offsetof(sockaddr_un, sun_path) + 1 + name.size());
+  FileDescriptor probe(socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
+  if (connect(probe.get(), reinterpret_cast<const sockaddr*>(&address), size) != 0) probe.Reset();
+  return probe;
+}
+
+}  // namespace
+
+std::string UnixTargetOf(const std::string& address) {
+  // A hash, because a socket's name has 107 bytes, and not every address is part of a URI as it is.
+  return absl::StrCat(kScheme, "lockstep-", HashToHex(Hash64(address)));
+}
+
+bool IsTaken(const std::string& target) { return Probe(target).valid(); }
+
+bool IsServed(const std::string& target, uid_t user) {
+  const FileDescriptor probe = Probe(target);
+  ucred owner = {};
+  socklen_t size = sizeof(owner);
+  return probe.valid() && getsockopt(probe.get(), SOL_SOCKET, SO_PEERCRED, &owner, &size) == 0 &&
+         owner.uid == user;
+}
+
+}  // namespace lockstep

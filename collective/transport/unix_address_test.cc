@@ -1,0 +1,58 @@
+#include "collective/transport/unix_address.h"
+
+#include <sys/socket.h>
+#include <sys/un.h>
+#include <unistd.h>
+
+#include <cstddef>
+#include <cstring>
+#include <string>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/strip.h"
+#include "base/file_descriptor.h"
+#include "gmock/gmock.h"
+#include "gtest/gtest.h"
+
+namespace lockstep {
+namespace {
+
+FileDescriptor Listen(const std::string& target) {
+  const std::string name(absl::StripPrefix(target, "unix-abstract:"));
+  sockaddr_un address = {};
+  address.sun_family = AF_UNIX;
+  std::memcpy(address.sun_path + 1, name.data(), name.size());
+  const auto size = static_cast<socklen_t>(offsetof(sockaddr_un, sun_path) + 1 + name.size());
+  FileDescriptor listener(socket(AF_UNIX, SOCK_STREAM, 0));
+  EXPECT_EQ(bind(listener.get(), reinterpret_cast<const sockaddr*>(&address), size), 0);
+  EXPECT_EQ(listen(listener.get(), 1), 0);
+  return listener;
+}
+
+TEST(UnixAddressTest, FollowsFromTheAddress) {
+  EXPECT_EQ(UnixTargetOf("127.0.0.1:5301"), UnixTargetOf("127.0.0.1:5301"));
+  EXPECT_NE(UnixTargetOf("127.0.0.1:5301"), UnixTargetOf("127.0.0.1:5302"));
+  EXPECT_THAT(UnixTargetOf(absl::StrCat(std::string(300, 'h'), ":1")),
+              ::testing::MatchesRegex("unix-abstract:lockstep-[0-9a-f]{16}"));
+}
+
+TEST(UnixAddressTest, IsServedWhileSomebodyListens) {
+  const std::string target = UnixTargetOf(absl::StrCat("served.test:", getpid()));
+  EXPECT_FALSE(IsTaken(target));
+  EXPECT_FALSE(IsServed(target));
+  FileDescriptor listener = Listen(target);
+  EXPECT_TRUE(IsTaken(target));
+  EXPECT_TRUE(IsServed(target));
+  listener.Reset();
+  EXPECT_FALSE(IsServed(target));
+}
+
+TEST(UnixAddressTest, IsNotServedByAnotherUser) {
+  const std::string target = UnixTargetOf(absl::StrCat("stranger.test:", getpid()));
+  const FileDescriptor listener = Listen(target);
+  EXPECT_TRUE(IsServed(target, geteuid()));
+  EXPECT_FALSE(IsServed(target, geteuid() + 1));
+}
+
+}  // namespace
+}  // namespace lockstep
