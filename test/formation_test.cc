@@ -93,6 +93,8 @@ TEST_F(DaemonTest, FlagsThatCannotWorkAreRefusedInOneLine) {
   EXPECT_THAT(Refusal("", {"--data_root", "/nonexistent"}), HasSubstr("/nonexistent"));
   EXPECT_THAT(Refusal(WorkerTfConfig(ChooseAddresses(1), 0), {"--bind", "a:b:c"}), HasSubstr("--bind"));
   EXPECT_THAT(Refusal(WorkerTfConfig(ChooseAddresses(1), 0), {"--port", "77"}), HasSubstr("--port"));
+  EXPECT_THAT(Refusal("", {"--congestion_control", "no_such"}),
+              AllOf(HasSubstr("--congestion_control"), HasSubstr("reno")));
   EXPECT_THAT(Refusal("", {"--nonsense"}), HasSubstr("--nonsense"));
 }
 

@@ -18,6 +18,7 @@
 #include "base/process.h"
 #include "base/quoted.h"
 #include "base/seconds_flag.h"
+#include "collective/transport/grpc_socket_options.h"
 #include "proto/trainer.pb.h"
 #include "worker/identity.h"
 #include "worker/job_check.h"
@@ -53,6 +54,11 @@ absl::Status CheckFlags(const CLI::App& app, const Flags& flags) {
         "--heartbeat_timeout ", flags.heartbeat_timeout, " is less than twice --heartbeat_interval ",
         flags.heartbeat_interval, ": healthy ranks would be taken for lost"));
   }
+  if (!flags.node.congestion_control.empty()) {
+    const absl::Status known = CheckCongestionControl(flags.node.congestion_control);
+    if (!known.ok())
+      return absl::InvalidArgumentError(absl::StrCat("--congestion_control: ", known.message()));
+  }
   std::error_code error;
   if (!std::filesystem::is_directory(flags.job.data_root, error))
     return absl::NotFoundError(
@@ -85,6 +91,8 @@ void Declare(CLI::App* app, Flags* flags) {
                   "seconds of silence after which a rank is lost")
       ->capture_default_str()
       ->check(CheckSeconds);
+  app->add_option("--congestion_control", flags->node.congestion_control,
+                  "of TCP connections, one that this system allows; default: the system's");
   app->set_version_flag("--version", std::string("lockstepd ") + kVersion);
 }
 

@@ -87,6 +87,8 @@ v1::Identity SelfIdentity(const NodeOptions& options, const std::string& address
 
 GrpcTransportOptions TransportOptions(const NodeOptions& options) {
   GrpcTransportOptions transport;
+  transport.own_address = options.cluster.addresses[options.cluster.rank];
+  transport.socket.congestion_control = options.congestion_control;
   // A frozen rank is for heartbeats to find.
   transport.keepalive_timeout = std::max(transport.keepalive_timeout, options.heartbeat_timeout);
   return transport;

@@ -31,6 +31,8 @@ struct NodeOptions {
   absl::Duration join_timeout = absl::Seconds(60);
   absl::Duration heartbeat_interval = absl::Seconds(2);
   absl::Duration heartbeat_timeout = absl::Seconds(10);
+  // Of TCP connections, one that the system allows; empty: the system's default.
+  std::string congestion_control;
 };
 
 class Node {
