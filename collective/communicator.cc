@@ -27,10 +27,11 @@ using Operation = std::function<absl::Status(Waiting)>;
 class OrderedCommunicator : public Communicator {
  public:
   OrderedCommunicator(std::unique_ptr<Transport> transport, std::unique_ptr<Backend> backend,
-                      std::string medium)
+                      std::string medium, std::string algorithms)
       : transport_(std::move(transport)),
         backend_(std::move(backend)),
         medium_(std::move(medium)),
+        algorithms_(std::move(algorithms)),
         thread_([this] { RunOperations(); }) {}
 
   ~OrderedCommunicator() override {
@@ -47,6 +48,7 @@ class OrderedCommunicator : public Communicator {
   int rank() const override { return transport_->rank(); }
   int world_size() const override { return transport_->world_size(); }
   std::string medium() const override { return medium_; }
+  std::string algorithms() const override { return algorithms_; }
 
   void StartAllReduce(const ReduceBuffers& buffers) override {
     Start([this, buffers](Waiting waiting) { return backend_->AllReduce(buffers, waiting); });
@@ -183,6 +185,7 @@ class OrderedCommunicator : public Communicator {
   const std::unique_ptr<Transport> transport_;
   const std::unique_ptr<Backend> backend_;  // of the thread that runs an operation
   const std::string medium_;
+  const std::string algorithms_;
   BoundedQueue<Operation> queue_{kMaxQueuedOperations};
 
   mutable Mutex mutex_;
@@ -204,6 +207,10 @@ absl::Status CheckOptions(int world_size, const CommunicatorOptions& options) {
     return absl::InvalidArgumentError(
         absl::StrCat("segment_bytes is ", options.segment_bytes, "; it must be a positive multiple of 8"));
   }
+  if (options.most_cost_measurements < 1) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("most_cost_measurements is ", options.most_cost_measurements, "; it must be positive"));
+  }
   if (options.timeout <= absl::ZeroDuration() || options.stall_warning <= absl::ZeroDuration()) {
     return absl::InvalidArgumentError(
         absl::StrCat("timeout ", absl::FormatDuration(options.timeout), " and stall_warning ",
@@ -218,11 +225,13 @@ absl::StatusOr<std::unique_ptr<Communicator>> Communicator::Create(std::unique_p
                                                                    CommunicatorOptions options) {
   if (transport == nullptr) return absl::InvalidArgumentError("communicator without a transport");
   RETURN_IF_ERROR(CheckOptions(transport->world_size(), options));
-  std::unique_ptr<Backend> backend = MakeTransportBackend(transport.get(), options);
+  std::unique_ptr<TransportBackend> messages = MakeTransportBackend(transport.get(), options);
+  std::unique_ptr<Backend> backend;
   std::string medium = "messages";
+  std::string algorithms;
   if (options.shared_memory == SharedMemoryUse::kAuto && transport->world_size() > 1) {
     ASSIGN_OR_RETURN(SharedMemoryOutcome shared,
-                     ConnectSharedMemory(transport.get(), backend.get(), options));
+                     ConnectSharedMemory(transport.get(), messages.get(), options));
     if (shared.backend != nullptr) {
       backend = std::move(shared.backend);
       medium = "shared memory";
@@ -230,7 +239,15 @@ absl::StatusOr<std::unique_ptr<Communicator>> Communicator::Create(std::unique_p
       absl::StrAppend(&medium, ": ", shared.obstacle);
     }
   }
-  return std::make_unique<OrderedCommunicator>(std::move(transport), std::move(backend), std::move(medium));
+  if (backend == nullptr) {
+    if (options.algorithm == Algorithm::kAuto && transport->world_size() > 1) {
+      RETURN_IF_ERROR(messages->MeasureCosts());
+      algorithms = messages->costs().ToString();
+    }
+    backend = std::move(messages);
+  }
+  return std::make_unique<OrderedCommunicator>(std::move(transport), std::move(backend), std::move(medium),
+                                               std::move(algorithms));
 }
 
 }  // namespace lockstep

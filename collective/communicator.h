@@ -36,7 +36,7 @@ namespace lockstep {
 
 // How an all-reduce is done. The result has the same bits whichever it is.
 enum class Algorithm {
-  kAuto,    // by size and number of ranks
+  kAuto,    // by what each takes, measured when the group forms (cost_model.h)
   kRing,    // ring_all_reduce.h
   kMesh,    // mesh_all_reduce.h
   kOneHop,  // one_hop_all_reduce.h
@@ -54,6 +54,8 @@ struct CommunicatorOptions {
   // A chunk travels in segments of at most this many bytes, so that receiving, adding and sending overlap.
   // 1 MiB was the best message size over TCP (docs/performance.md).
   size_t segment_bytes = size_t{1} << 20;
+  // kAuto measures each algorithm at most so many times per size. One is enough where nothing disturbs.
+  int most_cost_measurements = 8;
   // How long to wait for a peer that is alive but does not arrive.
   absl::Duration timeout = absl::Seconds(600);
   // After this long without progress a warning names what is waited for, again and again until the end.
@@ -126,6 +128,9 @@ class Communicator {
 
   // "shared memory", or why not: "messages: rank 2 is on another host".
   virtual std::string medium() const = 0;
+
+  // What kAuto does by messages: "one hop, mesh from 181 KiB". Empty if there is no choice.
+  virtual std::string algorithms() const = 0;
 };
 
 }  // namespace lockstep

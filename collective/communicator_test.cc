@@ -360,6 +360,21 @@ TEST(CommunicatorTest, StatsCountBytesOnTheWire) {
   });
 }
 
+TEST(CommunicatorTest, AutoHasMeasuredTheAlgorithmsAndAllRanksChooseAlike) {
+  Mutex mutex;
+  std::vector<std::string> algorithms;
+  RunOnRanks(MakeInProcessGroup(4), OptionsOf({"Auto"}), [&](Communicator* communicator) {
+    EXPECT_EQ(communicator->stats().bytes_sent, 0);  // measuring is not the caller's
+    MutexLock lock(&mutex);
+    algorithms.push_back(communicator->algorithms());
+  });
+  EXPECT_THAT(algorithms, ::testing::SizeIs(4));
+  EXPECT_THAT(algorithms, ::testing::Each(algorithms[0]));
+  EXPECT_THAT(algorithms[0], ::testing::MatchesRegex("(ring|mesh|one hop)(, (ring|mesh|one hop) from .*)*"));
+  RunOnRanks(MakeInProcessGroup(2), OptionsOf(kRing),
+             [](Communicator* communicator) { EXPECT_EQ(communicator->algorithms(), ""); });
+}
+
 TEST(CommunicatorTest, OneRankAloneNeedsNobody) {
   RunOnRanks(MakeInProcessGroup(1), CommunicatorOptions(), [](Communicator* communicator) {
     std::vector<float> values = {1, 2};
@@ -416,7 +431,7 @@ TEST(CommunicatorTest, ATimeoutInSharedMemorySaysWhatWasWaitedFor) {
 TEST(CommunicatorTest, AbortEndsWhatIsUnderWayAndEverythingLater) {
   std::vector<std::unique_ptr<Transport>> group = MakeInProcessGroup(2);
   ASSERT_OK_AND_ASSIGN(const std::unique_ptr<Communicator> communicator,
-                       Communicator::Create(std::move(group[0]), CommunicatorOptions()));
+                       Communicator::Create(std::move(group[0]), OptionsOf(kRing)));
   std::vector<float> values(100);
   communicator->StartAllReduce({{}, absl::MakeSpan(values)});
   communicator->StartAllReduce({{}, absl::MakeSpan(values)});
@@ -429,7 +444,7 @@ TEST(CommunicatorTest, DestructionEndsWhatIsUnderWay) {
   std::vector<std::unique_ptr<Transport>> group = MakeInProcessGroup(2);
   std::vector<float> values(100);
   ASSERT_OK_AND_ASSIGN(const std::unique_ptr<Communicator> communicator,
-                       Communicator::Create(std::move(group[0]), CommunicatorOptions()));
+                       Communicator::Create(std::move(group[0]), OptionsOf(kRing)));
   communicator->StartAllReduce({{}, absl::MakeSpan(values)});
 }
 

@@ -1,7 +1,12 @@
 #include "collective/transport_backend.h"
 
-#include <utility>
+#include <algorithm>
+#include <cstring>
+#include <limits>
+#include <string>
+#include <vector>
 
+#include "base/status_macros.h"
 #include "collective/chunked_buffers.h"
 #include "collective/exchange.h"
 #include "collective/mesh_all_reduce.h"
@@ -14,22 +19,27 @@
 namespace lockstep {
 namespace {
 
-// Beyond these, one hop sends too many bytes, and a mesh is too many streams at once.
-constexpr size_t kMostOneHopBytes = size_t{256} << 10;
-constexpr int kMostMeshRanks = 8;
+// From little more than latency to little more than bandwidth. Of so many measurements the fastest counts:
+// what disturbs one makes it longer.
+constexpr struct {
+  size_t bytes;
+  int count;
+} kMeasurements[] = {{size_t{1} << 10, 8},
+                     {size_t{32} << 10, 8},
+                     {size_t{256} << 10, 8},
+                     {size_t{1} << 20, 4},
+                     {size_t{4} << 20, 3}};
 
-Algorithm ChooseAlgorithm(size_t bytes, int world_size) {
-  if (bytes * (world_size - 1) <= kMostOneHopBytes) return Algorithm::kOneHop;
-  return world_size <= kMostMeshRanks ? Algorithm::kMesh : Algorithm::kRing;
-}
+// After a size that takes this long, larger ones are estimated: a slow network is not kept busy.
+constexpr double kLongSeconds = 0.02;
 
-class TransportBackend : public Backend {
+class TransportBackendImpl : public TransportBackend {
  public:
-  TransportBackend(Transport* transport, const CommunicatorOptions& options)
-      : group_{transport, options, {}} {}
+  TransportBackendImpl(Transport* transport, const CommunicatorOptions& options)
+      : group_{transport, options, {}}, costs_(transport->world_size()) {}
 
   absl::Status AllReduce(const ReduceBuffers& buffers, Waiting waiting) override {
-    return AllReduceAs("all-reduce", buffers, waiting);
+    return AllReduceAs("all-reduce", buffers, ChooseAlgorithm(SizeBytes(buffers)), waiting);
   }
 
   absl::Status Broadcast(int root, absl::Span<std::byte> bytes, Waiting waiting) override {
@@ -45,12 +55,35 @@ class TransportBackend : public Backend {
   absl::Status Barrier(Waiting waiting) override {
     // The one element's sum needs every rank, and every rank needs the sum.
     double token = 1;
-    return AllReduceAs("barrier", {absl::MakeSpan(&token, 1), {}}, waiting);
+    return AllReduceAs("barrier", {absl::MakeSpan(&token, 1), {}}, ChooseAlgorithm(sizeof(token)), waiting);
   }
 
   absl::StatusOr<std::unique_ptr<CollectiveBuffer>> Allocate(size_t bytes, Waiting /*waiting*/) override {
     return std::make_unique<PrivateBuffer>(bytes);
   }
+
+  absl::Status MeasureCosts() override {
+    CostModel costs(group_.transport->world_size());
+    for (const auto& [bytes, count] : kMeasurements) {
+      std::vector<double> seconds;
+      for (const Algorithm algorithm : kMeasurableAlgorithms) {
+        if (!costs.MayUse(algorithm, bytes)) continue;
+        ASSIGN_OR_RETURN(seconds.emplace_back(),
+                         Measure(algorithm, bytes, std::min(count, group_.options.most_cost_measurements)));
+      }
+      RETURN_IF_ERROR(TakeSlowestRanks(absl::MakeSpan(seconds)));
+      auto next = seconds.begin();
+      for (const Algorithm algorithm : kMeasurableAlgorithms) {
+        if (costs.MayUse(algorithm, bytes)) costs.Add(algorithm, bytes, *next++);
+      }
+      if (*std::max_element(seconds.begin(), seconds.end()) > kLongSeconds) break;
+    }
+    costs_ = costs;
+    bytes_sent_ = 0;  // of the caller's operations
+    return absl::OkStatus();
+  }
+
+  const CostModel& costs() const override { return costs_; }
 
   void Abort(const absl::Status& status) override { group_.transport->Abort(status); }
 
@@ -66,26 +99,62 @@ class TransportBackend : public Backend {
     return status;
   }
 
-  absl::Status AllReduceAs(absl::string_view operation, const ReduceBuffers& buffers, Waiting waiting) {
-    const size_t bytes = SizeBytes(buffers);
-    Algorithm algorithm = group_.options.algorithm;
-    if (algorithm == Algorithm::kAuto) algorithm = ChooseAlgorithm(bytes, group_.transport->world_size());
+  absl::StatusOr<double> Measure(Algorithm algorithm, size_t bytes, int count) {
+    constexpr Waiting kWaiting = Waiting::kPolling;
+    std::vector<float> values(bytes / sizeof(float));
+    double least = std::numeric_limits<double>::infinity();
+    for (int i = 0; i < count; ++i) {
+      double token = 0;
+      RETURN_IF_ERROR(
+          AllReduceAs("a barrier", {absl::MakeSpan(&token, 1), {}}, Algorithm::kOneHop, kWaiting));
+      const absl::Time start = group_.transport->Now();
+      RETURN_IF_ERROR(AllReduceAs("a trial", {{}, absl::MakeSpan(values)}, algorithm, kWaiting));
+      least = std::min(least, absl::ToDoubleSeconds(group_.transport->Now() - start));
+    }
+    return least;
+  }
+
+  // So that all ranks have the same numbers.
+  absl::Status TakeSlowestRanks(absl::Span<double> seconds) {
+    std::vector<std::string> all;
+    RETURN_IF_ERROR(
+        AllGather({reinterpret_cast<const char*>(seconds.data()), seconds.size() * sizeof(double)}, &all,
+                  Waiting::kPolling));
+    for (const std::string& one : all) {
+      std::vector<double> others(seconds.size());
+      if (one.size() != others.size() * sizeof(double))
+        return absl::InternalError("ranks have measured different algorithms");
+      std::memcpy(others.data(), one.data(), one.size());
+      for (size_t i = 0; i < seconds.size(); ++i) seconds[i] = std::max(seconds[i], others[i]);
+    }
+    return absl::OkStatus();
+  }
+
+  Algorithm ChooseAlgorithm(size_t bytes) const {
+    const Algorithm algorithm = group_.options.algorithm;
+    return algorithm == Algorithm::kAuto ? costs_.Choose(bytes) : algorithm;
+  }
+
+  absl::Status AllReduceAs(absl::string_view operation, const ReduceBuffers& buffers, Algorithm algorithm,
+                           Waiting waiting) {
     auto* const all_reduce = algorithm == Algorithm::kOneHop ? &OneHopAllReduce
                              : algorithm == Algorithm::kMesh ? &MeshAllReduce
                                                              : &RingAllReduce;
-    return Run(operation, bytes, waiting,
+    return Run(operation, SizeBytes(buffers), waiting,
                [&buffers, all_reduce](Exchange* exchange) { return all_reduce(buffers, exchange); });
   }
 
   Exchange::Group group_;
+  CostModel costs_;
   int64_t sequence_ = 0;
   int64_t bytes_sent_ = 0;
 };
 
 }  // namespace
 
-std::unique_ptr<Backend> MakeTransportBackend(Transport* transport, const CommunicatorOptions& options) {
-  return std::make_unique<TransportBackend>(transport, options);
+std::unique_ptr<TransportBackend> MakeTransportBackend(Transport* transport,
+                                                       const CommunicatorOptions& options) {
+  return std::make_unique<TransportBackendImpl>(transport, options);
 }
 
 }  // namespace lockstep

@@ -223,6 +223,12 @@ class Benchmark {
   const int64_t scale_;
 };
 
+// Beside the table, on stderr.
+void PrintAlgorithms(const Communicator& communicator) {
+  if (communicator.rank() != 0 || communicator.algorithms().empty()) return;
+  std::fprintf(stderr, "# auto: %s\n", communicator.algorithms().c_str());
+}
+
 absl::Status RunRank(const Flags& flags, const std::vector<int64_t>& sizes,
                      std::unique_ptr<Transport> transport) {
   CommunicatorOptions options;
@@ -233,6 +239,7 @@ absl::Status RunRank(const Flags& flags, const std::vector<int64_t>& sizes,
                    Communicator::Create(std::move(transport), options));
   if (flags.transport == "shm" && communicator->medium() != "shared memory")
     return absl::FailedPreconditionError(absl::StrCat("no shared memory: ", communicator->medium()));
+  PrintAlgorithms(*communicator);
   return Benchmark(flags, communicator.get(), nullptr, 1).Run(sizes);
 }
 
@@ -242,8 +249,10 @@ absl::Status RunSimulatedRank(const Flags& flags, int64_t bytes, int64_t scale,
   CommunicatorOptions options;
   options.algorithm = AlgorithmOf(flags.algorithm);
   options.segment_bytes = static_cast<size_t>(flags.segment_bytes / scale);
+  options.most_cost_measurements = 1;  // every run takes the same time
   ASSIGN_OR_RETURN(const std::unique_ptr<Communicator> communicator,
                    Communicator::Create(std::move(transport), options));
+  if (scale == 1) PrintAlgorithms(*communicator);
   return Benchmark(flags, communicator.get(), network, scale).Run({bytes});
 }
 

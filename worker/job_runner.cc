@@ -100,6 +100,8 @@ void JobRunner::RunOne(const Request& request) {
     }
     LOG(INFO) << "job " << request.start.job_id() << " generation " << request.start.generation()
               << ": the ranks exchange by " << communicator->medium();
+    if (!communicator->algorithms().empty())
+      LOG(INFO) << "all-reduce by " << communicator->algorithms() << ", as measured";
     return body_->Run(request.start, communicator.get(), request.listener.get());
   }();
   Report(request, result);

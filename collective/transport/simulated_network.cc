@@ -236,6 +236,7 @@ class SimulatedTransport : public Transport {
   bool Wait(Completion* completion, absl::Time deadline, Waiting /*waiting*/) override {
     return network_->Wait(rank_, completion, deadline);
   }
+  absl::Time Now() const override { return absl::UnixEpoch() + network_->Now(); }
   void Abort(const absl::Status& status) override { network_->Abort(rank_, status); }
   absl::Status status() const override { return network_->inner(rank_).status(); }
 

@@ -92,7 +92,7 @@ TEST(SimulatedNetworkTest, AnAbortEndsTheOperationsOfAllRanks) {
 
 TEST(SimulatedNetworkTest, AWaitForWhatNobodySendsEnds) {
   SimulatedNetwork network(2, kLink);
-  CommunicatorOptions options;
+  CommunicatorOptions options = Options(Algorithm::kRing);
   options.timeout = absl::Milliseconds(20);
   RunOnRanks(network.MakeGroup(), options, [&](Communicator* communicator) {
     if (communicator->rank() == 1) return network.Meet(1);

@@ -19,6 +19,7 @@
 #include <cstdint>
 
 #include "absl/status/status.h"
+#include "absl/time/clock.h"
 #include "absl/time/time.h"
 #include "absl/types/span.h"
 #include "base/mutex.h"
@@ -101,6 +102,9 @@ class Transport {
   virtual bool Wait(Completion* completion, absl::Time deadline, Waiting /*waiting*/) {
     return completion->Wait(deadline);
   }
+
+  // The clock by which operations take time.
+  virtual absl::Time Now() const { return absl::Now(); }
 
   // Ends all operations with `status`, which must not be OK. When it returns, no operation refers to any
   // buffer of a caller any more.
