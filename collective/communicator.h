@@ -4,7 +4,8 @@
 //                 Patarasuk & Yuan 2009. Mesh: the same in 2 hops, directly between all ranks. One hop: each
 //                 rank sends all. Chunk c is always summed in ring order beginning with rank c+1, so that the
 //                 result has the same bits on all ranks, in every run, whichever it is.
-//   broadcast     along the ring, segments pipelined. n-1 hops; each rank sends the bytes at most once.
+//   broadcast     along the ring, segments pipelined: n-1 hops; each rank sends the bytes at most once. Few
+//                 segments among many ranks along a binomial tree: ceil(log2 n) hops.
 //   all-gather    ring. n-1 hops; each rank sends (n-1)/n of the result.
 //   barrier       an all-reduce of nothing but a token.
 //

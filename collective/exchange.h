@@ -35,13 +35,14 @@ class Exchange {
   // Limits of the tag's fields: 2^36 operations, 2^8 steps, 2^20 segments.
   static constexpr int kStepBits = 8;
   static constexpr int kSegmentBits = 20;
-  // Steps of the mesh and of one hop, apart from those of the ring: ranks that do not agree on the algorithm,
-  // because their buffers differ in size, never take each other's messages.
+  // Steps of the mesh, of one hop and of a tree, apart from those of the ring: ranks that do not agree on the
+  // algorithm, because their buffers differ in size, never take each other's messages.
   static constexpr int kOneHopStep = (1 << kStepBits) - 1;
   static constexpr int kCollectStep = kOneHopStep - 1;
   static constexpr int kSpreadStep = kOneHopStep - 2;
+  static constexpr int kTreeStep = kOneHopStep - 3;
   // Those of the ring lie below.
-  static constexpr int kMostRingSteps = kSpreadStep;
+  static constexpr int kMostRingSteps = kTreeStep;
 
   // What a group's operations have in common. Outlives the exchange; of one operation at a time.
   struct Group {

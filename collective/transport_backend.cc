@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "base/status_macros.h"
+#include "collective/broadcast.h"
 #include "collective/chunked_buffers.h"
 #include "collective/exchange.h"
 #include "collective/mesh_all_reduce.h"
@@ -14,7 +15,6 @@
 #include "collective/private_buffer.h"
 #include "collective/ring_all_gather.h"
 #include "collective/ring_all_reduce.h"
-#include "collective/ring_broadcast.h"
 
 namespace lockstep {
 namespace {
@@ -44,7 +44,7 @@ class TransportBackendImpl : public TransportBackend {
 
   absl::Status Broadcast(int root, absl::Span<std::byte> bytes, Waiting waiting) override {
     return Run("broadcast", bytes.size(), waiting,
-               [root, bytes](Exchange* exchange) { return RingBroadcast(root, bytes, exchange); });
+               [root, bytes](Exchange* exchange) { return lockstep::Broadcast(root, bytes, exchange); });
   }
 
   absl::Status AllGather(absl::string_view mine, std::vector<std::string>* all, Waiting waiting) override {
