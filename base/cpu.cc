@@ -44,9 +44,10 @@ int CgroupProcessors() {
 }  // namespace
 
 absl::Status CheckProcessor() {
-  if (__builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma")) return absl::OkStatus();
+  if (__builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma") && __builtin_cpu_supports("f16c"))
+    return absl::OkStatus();
   return absl::FailedPreconditionError(
-      "this processor has no AVX2 and FMA instructions, which lockstep needs");
+      "this processor has no AVX2, FMA and F16C instructions, which lockstep needs");
 }
 
 InstructionSet BestInstructionSet() {

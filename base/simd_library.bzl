@@ -6,12 +6,14 @@ _INSTRUCTION_SETS = {
     "avx2": [
         "-mavx2",
         "-mfma",
+        "-mf16c",
         "-Dxsimd=xsimd_avx2",
         "-DLOCKSTEP_SIMD=avx2",
     ],
     "avx512": [
         "-mavx2",
         "-mfma",
+        "-mf16c",
         "-mavx512f",
         "-mavx512bw",
         "-mavx512cd",

@@ -12,6 +12,7 @@
 #include "base/status_macros.h"
 #include "collective/backend.h"
 #include "collective/exchange.h"
+#include "collective/half.h"
 #include "collective/shared_memory/shared_memory_backend.h"
 #include "collective/transport_backend.h"
 
@@ -27,11 +28,12 @@ using Operation = std::function<absl::Status(Waiting)>;
 class OrderedCommunicator : public Communicator {
  public:
   OrderedCommunicator(std::unique_ptr<Transport> transport, std::unique_ptr<Backend> backend,
-                      std::string medium, std::string algorithms)
+                      std::string medium, std::string algorithms, Compression compression)
       : transport_(std::move(transport)),
         backend_(std::move(backend)),
         medium_(std::move(medium)),
         algorithms_(std::move(algorithms)),
+        compression_(compression),
         thread_([this] { RunOperations(); }) {}
 
   ~OrderedCommunicator() override {
@@ -51,7 +53,7 @@ class OrderedCommunicator : public Communicator {
   std::string algorithms() const override { return algorithms_; }
 
   void StartAllReduce(const ReduceBuffers& buffers) override {
-    Start([this, buffers](Waiting waiting) { return backend_->AllReduce(buffers, waiting); });
+    Start([this, buffers](Waiting waiting) { return ReduceRounded(buffers, waiting); });
   }
 
   absl::Status WaitAll() override {
@@ -66,7 +68,7 @@ class OrderedCommunicator : public Communicator {
   }
 
   absl::Status AllReduce(const ReduceBuffers& buffers) override {
-    return Run([this, &buffers](Waiting waiting) { return backend_->AllReduce(buffers, waiting); });
+    return Run([this, &buffers](Waiting waiting) { return ReduceRounded(buffers, waiting); });
   }
 
   absl::Status Broadcast(int root, absl::Span<std::byte> bytes) override {
@@ -114,6 +116,15 @@ class OrderedCommunicator : public Communicator {
   }
 
  private:
+  // Everywhere the same, whatever the backend does: it may rely on what is rounded already, and rounds no
+  // more than this does.
+  absl::Status ReduceRounded(const ReduceBuffers& buffers, Waiting waiting) {
+    RoundInPlace(compression_, buffers.floats);
+    RETURN_IF_ERROR(backend_->AllReduce(buffers, waiting));
+    RoundInPlace(compression_, buffers.floats);
+    return absl::OkStatus();
+  }
+
   bool NothingUnderWay() const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) { return under_way_ == 0; }
 
   void Start(Operation operation) {
@@ -186,6 +197,7 @@ class OrderedCommunicator : public Communicator {
   const std::unique_ptr<Backend> backend_;  // of the thread that runs an operation
   const std::string medium_;
   const std::string algorithms_;
+  const Compression compression_;
   BoundedQueue<Operation> queue_{kMaxQueuedOperations};
 
   mutable Mutex mutex_;
@@ -206,6 +218,9 @@ absl::Status CheckOptions(int world_size, const CommunicatorOptions& options) {
   if (options.segment_bytes == 0 || options.segment_bytes % sizeof(double) != 0) {
     return absl::InvalidArgumentError(
         absl::StrCat("segment_bytes is ", options.segment_bytes, "; it must be a positive multiple of 8"));
+  }
+  if (options.algorithm == Algorithm::kRing && options.compression != Compression::kNone) {
+    return absl::InvalidArgumentError("a ring passes partial sums on, which cannot be compressed");
   }
   if (options.most_cost_measurements < 1) {
     return absl::InvalidArgumentError(
@@ -246,8 +261,10 @@ absl::StatusOr<std::unique_ptr<Communicator>> Communicator::Create(std::unique_p
     }
     backend = std::move(messages);
   }
+  // One rank alone sends nothing.
+  const Compression compression = transport->world_size() > 1 ? options.compression : Compression::kNone;
   return std::make_unique<OrderedCommunicator>(std::move(transport), std::move(backend), std::move(medium),
-                                               std::move(algorithms));
+                                               std::move(algorithms), compression);
 }
 
 }  // namespace lockstep

@@ -49,9 +49,21 @@ enum class SharedMemoryUse {
   kAuto,  // if all ranks are on one host and can share memory; otherwise by messages, silently
 };
 
+// How floats travel in an all-reduce. Unless kNone, the result is
+//   rounded(sum over the ranks of rounded(x)), summed in single precision and in the order of every other
+//   sum,
+// so that it has the same bits on all ranks, by every algorithm but the ring, and in shared memory too.
+enum class Compression {
+  kNone,
+  kBfloat16,  // half.h
+  kFloat16,
+};
+
 struct CommunicatorOptions {
   Algorithm algorithm = Algorithm::kAuto;
   SharedMemoryUse shared_memory = SharedMemoryUse::kNever;
+  // Of floats. Not with kRing: it passes partial sums on, which are not rounded.
+  Compression compression = Compression::kNone;
   // A chunk travels in segments of at most this many bytes, so that receiving, adding and sending overlap.
   // 1 MiB was the best message size over TCP (docs/performance.md).
   size_t segment_bytes = size_t{1} << 20;

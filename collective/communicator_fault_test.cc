@@ -11,7 +11,13 @@
 namespace lockstep {
 namespace {
 
-constexpr Algorithm kAlgorithms[] = {Algorithm::kRing, Algorithm::kMesh, Algorithm::kOneHop};
+struct Way {
+  Algorithm algorithm;
+  Compression compression = Compression::kNone;
+};
+
+constexpr Way kWays[] = {
+    {Algorithm::kRing}, {Algorithm::kMesh}, {Algorithm::kOneHop}, {Algorithm::kMesh, Compression::kBfloat16}};
 constexpr int kRanks = 3;
 constexpr int kFaultyRank = 1;
 constexpr size_t kCount = 100;  // chunks of 33 or 34 floats, in 5 segments of at most 8
@@ -24,14 +30,15 @@ struct Outcome {
 };
 
 // Sends, or receives, of one rank in an all-reduce.
-int64_t NumOperations(Algorithm algorithm) {
-  if (algorithm == Algorithm::kOneHop) return kRanks - 1;
+int64_t NumOperations(const Way& way) {
+  if (way.algorithm == Algorithm::kOneHop) return kRanks - 1;
   return 5 * 2 * (kRanks - 1);  // segments; hops and peers of the mesh, or steps of the ring
 }
 
-Outcome AllReduceWith(Algorithm algorithm, const Fault& fault, absl::Duration timeout) {
+Outcome AllReduceWith(const Way& way, const Fault& fault, absl::Duration timeout) {
   CommunicatorOptions options;
-  options.algorithm = algorithm;
+  options.algorithm = way.algorithm;
+  options.compression = way.compression;
   options.segment_bytes = 32;
   options.timeout = timeout;
   std::vector<std::unique_ptr<Transport>> group;
@@ -54,20 +61,18 @@ Outcome AllReduceWith(Algorithm algorithm, const Fault& fault, absl::Duration ti
   return outcome;
 }
 
-class FailOperationTest : public ::testing::TestWithParam<std::tuple<FaultKind, FaultDirection, Algorithm>> {
-};
+class FailOperationTest : public ::testing::TestWithParam<std::tuple<FaultKind, FaultDirection, Way>> {};
 
-class FaultTest : public ::testing::TestWithParam<Algorithm> {};
+class FaultTest : public ::testing::TestWithParam<Way> {};
 
 TEST_P(FailOperationTest, EveryRankEndsWithAnErrorWhicheverOperationFails) {
-  const auto [kind, direction, algorithm] = GetParam();
+  const auto [kind, direction, way] = GetParam();
   // A rank that waits for what never comes ends by its timeout. A short one; on a busy machine it may end the
   // all-reduce before the fault does, which is an error as well.
   const absl::Duration timeout = absl::Milliseconds(30);
-  for (int64_t k = 0; k < NumOperations(algorithm); ++k) {
+  for (int64_t k = 0; k < NumOperations(way); ++k) {
     const absl::Time start = absl::Now();
-    const Outcome outcome =
-        AllReduceWith(algorithm, {kFaultyRank, Fault::kAnyPeer, direction, k, kind}, timeout);
+    const Outcome outcome = AllReduceWith(way, {kFaultyRank, Fault::kAnyPeer, direction, k, kind}, timeout);
     for (int rank = 0; rank < kRanks; ++rank) {
       EXPECT_FALSE(outcome.status[rank].ok()) << "rank " << rank << ", operation " << k;
     }
@@ -91,12 +96,12 @@ INSTANTIATE_TEST_SUITE_P(Sends, FailOperationTest,
                          ::testing::Combine(::testing::Values(FaultKind::kDrop, FaultKind::kTruncate,
                                                               FaultKind::kDisconnect, FaultKind::kHang),
                                             ::testing::Values(FaultDirection::kSend),
-                                            ::testing::ValuesIn(kAlgorithms)));
+                                            ::testing::ValuesIn(kWays)));
 INSTANTIATE_TEST_SUITE_P(
     Receives, FailOperationTest,
     ::testing::Combine(::testing::Values(FaultKind::kTruncate, FaultKind::kDisconnect, FaultKind::kHang),
-                       ::testing::Values(FaultDirection::kReceive), ::testing::ValuesIn(kAlgorithms)));
-INSTANTIATE_TEST_SUITE_P(All, FaultTest, ::testing::ValuesIn(kAlgorithms));
+                       ::testing::Values(FaultDirection::kReceive), ::testing::ValuesIn(kWays)));
+INSTANTIATE_TEST_SUITE_P(All, FaultTest, ::testing::ValuesIn(kWays));
 
 TEST_P(FaultTest, ADuplicateIsNeverAddedTwice) {
   for (int64_t k = 0; k < NumOperations(GetParam()); ++k) {

@@ -11,6 +11,7 @@
 #include "absl/strings/str_cat.h"
 #include "base/mutex.h"
 #include "base/random.h"
+#include "collective/half.h"
 #include "collective/peer_lost.h"
 #include "collective/run_on_ranks.h"
 #include "collective/transport/in_process_transport.h"
@@ -54,6 +55,7 @@ CommunicatorOptions OptionsOf(const Way& way) {
 CommunicatorOptions SmallSegments(const Way& way = kRing) {
   CommunicatorOptions options = OptionsOf(way);
   options.segment_bytes = kSegmentBytes;
+  options.most_cost_measurements = 1;
   options.timeout = absl::Seconds(60);
   return options;
 }
@@ -235,6 +237,84 @@ TEST_P(AllReduceTest, RanksWithBuffersOfDifferentLengthsAllGetAnError) {
       EXPECT_FALSE(communicator->AllReduce({{}, values}).ok()) << count;
     });
   }
+}
+
+struct CompressedWay {
+  Way way;
+  Compression compression;
+};
+
+class CompressionTest : public ::testing::TestWithParam<CompressedWay> {};
+
+std::vector<CompressedWay> CompressedWays() {
+  std::vector<CompressedWay> ways;
+  for (const Compression compression : {Compression::kBfloat16, Compression::kFloat16}) {
+    for (const Way& way : kWays) {
+      if (way.algorithm != Algorithm::kRing) ways.push_back({way, compression});
+    }
+  }
+  return ways;
+}
+
+INSTANTIATE_TEST_SUITE_P(All, CompressionTest, ::testing::ValuesIn(CompressedWays()),
+                         [](const ::testing::TestParamInfo<CompressedWay>& info) {
+                           return absl::StrCat(
+                               info.param.way.name,
+                               info.param.compression == Compression::kBfloat16 ? "Bf16" : "Fp16");
+                         });
+
+// Neither exact in 16 bits nor are its sums.
+float UnevenValue(int rank, size_t i) { return std::sin(static_cast<float>(i * 7 + rank * 13) + 0.5f); }
+
+TEST_P(CompressionTest, IsTheRoundedSumInRingOrderOfRoundedValues) {
+  const Compression compression = GetParam().compression;
+  CommunicatorOptions options = SmallSegments(GetParam().way);
+  options.compression = compression;
+  for (int n : {2, 3, 5, 8}) {
+    RunOnRanks(MakeInProcessGroup(n), options, [n, compression](Communicator* communicator) {
+      Floats memory(GetParam().way, communicator, 5000);
+      for (size_t count : {0, 1, n - 1, 7, 101, 5000}) {
+        const absl::Span<float> values = memory.span(count);
+        std::vector<double> doubles(count % 9);
+        for (size_t i = 0; i < doubles.size(); ++i) doubles[i] = 0.1 + communicator->rank();
+        for (size_t i = 0; i < count; ++i) values[i] = UnevenValue(communicator->rank(), i);
+        ASSERT_OK(communicator->AllReduce({absl::MakeSpan(doubles), values}));
+        for (int chunk = 0; chunk < n; ++chunk) {
+          for (size_t i = count * chunk / n; i < count * (chunk + 1) / n; ++i) {
+            float sum = 0;
+            for (int k = 1; k <= n; ++k) {
+              float value = UnevenValue((chunk + k) % n, i);
+              RoundInPlace(compression, absl::MakeSpan(&value, 1));
+              sum += value;
+            }
+            RoundInPlace(compression, absl::MakeSpan(&sum, 1));
+            ASSERT_EQ(values[i], sum) << "rank " << communicator->rank() << " of " << n << " element " << i;
+          }
+        }
+        for (const double sum : doubles) ASSERT_NEAR(sum, 0.1 * n + n * (n - 1) / 2, 1e-12);
+      }
+    });
+  }
+}
+
+TEST(CommunicatorTest, CompressionHalvesTheBytes) {
+  CommunicatorOptions options = OptionsOf({"Mesh", Algorithm::kMesh});
+  options.compression = Compression::kBfloat16;
+  RunOnRanks(MakeInProcessGroup(4), options, [](Communicator* communicator) {
+    std::vector<float> values(4000);
+    ASSERT_OK(communicator->AllReduce({{}, absl::MakeSpan(values)}));
+    EXPECT_EQ(communicator->stats().bytes_sent, 2 * 3 * 2000);
+  });
+}
+
+TEST(CommunicatorTest, OneRankAloneRoundsNothing) {
+  CommunicatorOptions options;
+  options.compression = Compression::kBfloat16;
+  RunOnRanks(MakeInProcessGroup(1), options, [](Communicator* communicator) {
+    float value = 1.2345678f;
+    ASSERT_OK(communicator->AllReduce({{}, absl::MakeSpan(&value, 1)}));
+    EXPECT_EQ(value, 1.2345678f);
+  });
 }
 
 // What is not an all-reduce depends on the medium alone.
@@ -459,6 +539,13 @@ TEST(CommunicatorTest, RefusesOptionsThatMakeNoSense) {
   options = CommunicatorOptions();
   options.timeout = absl::ZeroDuration();
   EXPECT_THAT(create(options), StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("timeout 0")));
+  options = OptionsOf(kRing);
+  options.compression = Compression::kFloat16;
+  EXPECT_THAT(create(options), StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("partial sums")));
+  options = CommunicatorOptions();
+  options.most_cost_measurements = 0;
+  EXPECT_THAT(create(options),
+              StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("most_cost_measurements")));
   EXPECT_THAT(Communicator::Create(nullptr, CommunicatorOptions()),
               StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("without a transport")));
 }

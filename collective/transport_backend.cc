@@ -9,6 +9,7 @@
 #include "base/status_macros.h"
 #include "collective/broadcast.h"
 #include "collective/chunked_buffers.h"
+#include "collective/compressed_all_reduce.h"
 #include "collective/exchange.h"
 #include "collective/mesh_all_reduce.h"
 #include "collective/one_hop_all_reduce.h"
@@ -19,19 +20,14 @@
 namespace lockstep {
 namespace {
 
-// From little more than latency to little more than bandwidth. Of so many measurements the fastest counts:
-// what disturbs one makes it longer.
-constexpr struct {
-  size_t bytes;
-  int count;
-} kMeasurements[] = {{size_t{1} << 10, 8},
-                     {size_t{32} << 10, 8},
-                     {size_t{256} << 10, 8},
-                     {size_t{1} << 20, 4},
-                     {size_t{4} << 20, 3}};
+// From little more than latency to little more than bandwidth.
+constexpr size_t kMeasuredBytes[] = {size_t{1} << 10, size_t{32} << 10, size_t{256} << 10, size_t{1} << 20,
+                                     size_t{4} << 20};
 
-// After a size that takes this long, larger ones are estimated: a slow network is not kept busy.
-constexpr double kLongSeconds = 0.02;
+// So long each algorithm may take for all measurements of one size together, as far as the size before tells.
+constexpr double kSecondsPerSize = 0.02;
+constexpr double kLeastSeconds = 1e-6;
+constexpr int kGrowth = 4;  // of time, from one size to the next
 
 class TransportBackendImpl : public TransportBackend {
  public:
@@ -39,7 +35,12 @@ class TransportBackendImpl : public TransportBackend {
       : group_{transport, options, {}}, costs_(transport->world_size()) {}
 
   absl::Status AllReduce(const ReduceBuffers& buffers, Waiting waiting) override {
-    return AllReduceAs("all-reduce", buffers, ChooseAlgorithm(SizeBytes(buffers)), waiting);
+    const Algorithm algorithm = ChooseAlgorithm(SizeBytes(buffers));
+    // What is small enough for one hop gains nothing from being smaller.
+    if (group_.options.compression == Compression::kNone || algorithm == Algorithm::kOneHop)
+      return AllReduceAs("all-reduce", buffers, algorithm, waiting);
+    return Run("all-reduce", SizeBytes(buffers), waiting,
+               [&buffers](Exchange* exchange) { return CompressedAllReduce(buffers, exchange); });
   }
 
   absl::Status Broadcast(int root, absl::Span<std::byte> bytes, Waiting waiting) override {
@@ -64,19 +65,22 @@ class TransportBackendImpl : public TransportBackend {
 
   absl::Status MeasureCosts() override {
     CostModel costs(group_.transport->world_size());
-    for (const auto& [bytes, count] : kMeasurements) {
+    int count = group_.options.most_cost_measurements;
+    for (const size_t bytes : kMeasuredBytes) {
       std::vector<double> seconds;
       for (const Algorithm algorithm : kMeasurableAlgorithms) {
         if (!costs.MayUse(algorithm, bytes)) continue;
-        ASSIGN_OR_RETURN(seconds.emplace_back(),
-                         Measure(algorithm, bytes, std::min(count, group_.options.most_cost_measurements)));
+        ASSIGN_OR_RETURN(seconds.emplace_back(), Measure(algorithm, bytes, count));
       }
       RETURN_IF_ERROR(TakeSlowestRanks(absl::MakeSpan(seconds)));
       auto next = seconds.begin();
       for (const Algorithm algorithm : kMeasurableAlgorithms) {
         if (costs.MayUse(algorithm, bytes)) costs.Add(algorithm, bytes, *next++);
       }
-      if (*std::max_element(seconds.begin(), seconds.end()) > kLongSeconds) break;
+      // Larger sizes are estimated rather than keep a slow network busy.
+      const double slowest = std::max(kLeastSeconds, *std::max_element(seconds.begin(), seconds.end()));
+      if (slowest > kSecondsPerSize) break;
+      count = std::min(count, static_cast<int>(kSecondsPerSize / slowest / kGrowth) + 1);
     }
     costs_ = costs;
     bytes_sent_ = 0;  // of the caller's operations
@@ -99,6 +103,7 @@ class TransportBackendImpl : public TransportBackend {
     return status;
   }
 
+  // The fastest of `count` counts: what disturbs a measurement makes it longer.
   absl::StatusOr<double> Measure(Algorithm algorithm, size_t bytes, int count) {
     constexpr Waiting kWaiting = Waiting::kPolling;
     std::vector<float> values(bytes / sizeof(float));

@@ -125,6 +125,28 @@ TEST(EquivalenceTest, A09TensorsBeyondFourMebibytesTravel) {
   }
 }
 
+FitResult FitBy(v1::CommunicationOptions::Implementation implementation,
+                v1::CommunicationOptions::Compression compression) {
+  v1::JobSpec spec = LargeJob("units: 1025");
+  spec.mutable_communication_options()->set_implementation(implementation);
+  spec.mutable_communication_options()->set_compression(compression);
+  return FitOn(3, spec);
+}
+
+TEST(EquivalenceTest, GradientsHaveTheSameBitsHoweverTheyTravel) {
+  using Options = v1::CommunicationOptions;
+  const FitResult in_shared_memory = FitBy(Options::AUTO, Options::NONE);
+  EXPECT_EQ(FitBy(Options::GRPC, Options::NONE).bytes, in_shared_memory.bytes);
+  EXPECT_EQ(FitBy(Options::RING, Options::NONE).bytes, in_shared_memory.bytes);
+  for (const auto compression : {Options::BF16, Options::FP16}) {
+    const FitResult compressed = FitBy(Options::AUTO, compression);
+    EXPECT_EQ(FitBy(Options::GRPC, compression).bytes, compressed.bytes);
+    EXPECT_NE(compressed.bytes, in_shared_memory.bytes);
+    // A few per cent of a few small updates.
+    ExpectClose(in_shared_memory.model, compressed.model, 1e-3);
+  }
+}
+
 TEST(EquivalenceTest, A09AWorkerThatStartsAnewGetsLargeWeightsFromTheChief) {
   v1::JobSpec spec = LargeJob("units: 1100");
   spec.mutable_fit()->set_epochs(2);

@@ -39,6 +39,7 @@
 #include "base/process.h"
 #include "base/status_macros.h"
 #include "collective/communicator.h"
+#include "collective/half.h"
 #include "collective/transport/grpc_socket_options.h"
 #include "collective/transport/grpc_transport.h"
 #include "collective/transport/in_process_transport.h"
@@ -64,6 +65,7 @@ struct Flags {
   std::vector<std::string> sizes = {"1K", "16K", "256K", "1M", "4M", "16M", "64M", "256M"};
   bool fresh = false;
   std::string congestion_control;
+  std::string compression = "none";
   int64_t segment_bytes = int64_t{1} << 20;
   double emulate_bandwidth = 0;   // bytes per second; 0: no simulated network
   double emulate_latency_us = 0;  // of one hop
@@ -96,6 +98,11 @@ Algorithm AlgorithmOf(const std::string& name) {
   return name == "one_hop" ? Algorithm::kOneHop : Algorithm::kAuto;
 }
 
+Compression CompressionOf(const std::string& name) {
+  if (name == "bf16") return Compression::kBfloat16;
+  return name == "fp16" ? Compression::kFloat16 : Compression::kNone;
+}
+
 double ProcessorSeconds() {
   rusage usage = {};
   getrusage(RUSAGE_SELF, &usage);
@@ -124,16 +131,31 @@ class Benchmark {
   // Small integers, whose sums are exact in float; a rank that is missing or counted twice changes the sum.
   static size_t Base(size_t i) { return i * 37 % 4096; }
   static float Value(int rank, size_t i) { return static_cast<float>(Base(i) + rank); }
-  static float Sum(int n, size_t i) { return static_cast<float>(n * Base(i) + n * (n - 1) / 2); }
+  // Of elements begin, begin + 1, ...
+  void Sum(size_t begin, absl::Span<float> sums) const {
+    const Compression compression = CompressionOf(flags_.compression);
+    std::vector<float> values(sums.size());
+    for (int rank = 0; rank < communicator_->world_size(); ++rank) {
+      for (size_t i = 0; i < sums.size(); ++i) values[i] = Value(rank, begin + i);
+      RoundInPlace(compression, absl::MakeSpan(values));
+      for (size_t i = 0; i < sums.size(); ++i) sums[i] += values[i];
+    }
+    RoundInPlace(compression, sums);
+  }
 
   absl::Status Verify(absl::Span<float> values) {
     for (size_t i = 0; i < values.size(); ++i) values[i] = Value(communicator_->rank(), i);
     RETURN_IF_ERROR(communicator_->AllReduce({{}, values}));
-    for (size_t i = 0; i < values.size(); ++i) {
-      const float sum = Sum(communicator_->world_size(), i);
-      if (values[i] != sum) {
-        return absl::DataLossError(absl::StrCat("rank ", communicator_->rank(), " element ", i, " of ",
-                                                values.size(), ": ", values[i], " instead of ", sum));
+    constexpr size_t kBlock = 4096;
+    for (size_t begin = 0; begin < values.size(); begin += kBlock) {
+      const absl::Span<float> block = values.subspan(begin, kBlock);
+      std::vector<float> sums(block.size());
+      Sum(begin, absl::MakeSpan(sums));
+      for (size_t i = 0; i < block.size(); ++i) {
+        if (block[i] == sums[i]) continue;
+        return absl::DataLossError(absl::StrCat("rank ", communicator_->rank(), " element ", begin + i,
+                                                " of ", values.size(), ": ", block[i], " instead of ",
+                                                sums[i]));
       }
     }
     return absl::OkStatus();
@@ -233,6 +255,7 @@ absl::Status RunRank(const Flags& flags, const std::vector<int64_t>& sizes,
                      std::unique_ptr<Transport> transport) {
   CommunicatorOptions options;
   options.algorithm = AlgorithmOf(flags.algorithm);
+  options.compression = CompressionOf(flags.compression);
   options.segment_bytes = static_cast<size_t>(flags.segment_bytes);
   if (flags.transport == "shm") options.shared_memory = SharedMemoryUse::kAuto;
   ASSIGN_OR_RETURN(const std::unique_ptr<Communicator> communicator,
@@ -248,6 +271,7 @@ absl::Status RunSimulatedRank(const Flags& flags, int64_t bytes, int64_t scale,
                               std::unique_ptr<Transport> transport, SimulatedNetwork* network) {
   CommunicatorOptions options;
   options.algorithm = AlgorithmOf(flags.algorithm);
+  options.compression = CompressionOf(flags.compression);
   options.segment_bytes = static_cast<size_t>(flags.segment_bytes / scale);
   options.most_cost_measurements = 1;  // every run takes the same time
   ASSIGN_OR_RETURN(const std::unique_ptr<Communicator> communicator,
@@ -388,6 +412,9 @@ int Main(int argc, char** argv) {
   app.add_flag("--fresh", flags.fresh, "rewrite the buffer before each iteration, as training does");
   app.add_option("--congestion_control", flags.congestion_control,
                  "of the TCP connections, such as reno; default: the system's");
+  app.add_option("--compression", flags.compression, "of floats: none, bf16 or fp16")
+      ->check(CLI::IsMember({"none", "bf16", "fp16"}))
+      ->capture_default_str();
   app.add_option("--segment_bytes", flags.segment_bytes, "largest message of the ring")
       ->capture_default_str();
   app.add_option("--emulate_bandwidth", flags.emulate_bandwidth,

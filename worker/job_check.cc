@@ -130,6 +130,13 @@ absl::Status CheckResources(const v1::JobSpec& spec) {
   const v1::CommunicationOptions& communication = spec.communication_options();
   if (communication.bytes_per_pack() != 0)
     RETURN_IF_ERROR(CheckAtLeast("communication_options.bytes_per_pack", communication.bytes_per_pack(), 4));
+  if (communication.implementation() == v1::CommunicationOptions::RING &&
+      communication.compression() > v1::CommunicationOptions::NONE) {
+    return absl::InvalidArgumentError(absl::StrCat(
+        "communication_options.compression ",
+        v1::CommunicationOptions::Compression_Name(communication.compression()),
+        " does not go with implementation RING, which passes partial sums on; AUTO and GRPC can do it"));
+  }
   return CheckAtLeast("communication_options.timeout_seconds", communication.timeout_seconds(), 0);
 }
 

@@ -112,6 +112,10 @@ TEST(JobCheckTest, NumbersOutOfRangeAreNamedWithTheirValues) {
   spec.mutable_checkpoint()->set_keep(0);
   ExpectRefused(spec, "checkpoint.keep is 0");
   spec = Valid();
+  spec.mutable_communication_options()->set_implementation(v1::CommunicationOptions::RING);
+  spec.mutable_communication_options()->set_compression(v1::CommunicationOptions::BF16);
+  ExpectRefused(spec, "communication_options.compression BF16 does not go with implementation RING");
+  spec.mutable_communication_options()->Clear();
   spec.mutable_communication_options()->set_bytes_per_pack(-1);
   ExpectRefused(spec, "communication_options.bytes_per_pack is -1");
   spec = Valid();

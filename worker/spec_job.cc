@@ -11,6 +11,11 @@
 namespace lockstep {
 namespace {
 
+Compression CompressionOf(const v1::CommunicationOptions& spec) {
+  if (spec.compression() == v1::CommunicationOptions::BF16) return Compression::kBfloat16;
+  return spec.compression() == v1::CommunicationOptions::FP16 ? Compression::kFloat16 : Compression::kNone;
+}
+
 std::string TaskName(const v1::JobSpec& spec) {
   return v1::JobSpec::Task_Name(spec.task() == v1::JobSpec::TASK_UNSPECIFIED ? v1::JobSpec::FIT
                                                                              : spec.task());
@@ -25,6 +30,7 @@ CommunicatorOptions SpecJob::Communication(const v1::StartJob& start) const {
   const bool by_messages = spec.implementation() == v1::CommunicationOptions::RING ||
                            spec.implementation() == v1::CommunicationOptions::GRPC;
   options.shared_memory = by_messages ? SharedMemoryUse::kNever : SharedMemoryUse::kAuto;
+  options.compression = CompressionOf(spec);
   if (spec.timeout_seconds() > 0) options.timeout = absl::Seconds(spec.timeout_seconds());
   return options;
 }
