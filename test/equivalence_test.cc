@@ -126,10 +126,11 @@ TEST(EquivalenceTest, A09TensorsBeyondFourMebibytesTravel) {
 }
 
 FitResult FitBy(v1::CommunicationOptions::Implementation implementation,
-                v1::CommunicationOptions::Compression compression) {
+                v1::CommunicationOptions::Compression compression, int connections = 1) {
   v1::JobSpec spec = LargeJob("units: 1025");
   spec.mutable_communication_options()->set_implementation(implementation);
   spec.mutable_communication_options()->set_compression(compression);
+  spec.mutable_communication_options()->set_connections(connections);
   return FitOn(3, spec);
 }
 
@@ -138,6 +139,7 @@ TEST(EquivalenceTest, GradientsHaveTheSameBitsHoweverTheyTravel) {
   const FitResult in_shared_memory = FitBy(Options::AUTO, Options::NONE);
   EXPECT_EQ(FitBy(Options::GRPC, Options::NONE).bytes, in_shared_memory.bytes);
   EXPECT_EQ(FitBy(Options::RING, Options::NONE).bytes, in_shared_memory.bytes);
+  EXPECT_EQ(FitBy(Options::GRPC, Options::NONE, /*connections=*/3).bytes, in_shared_memory.bytes);
   for (const auto compression : {Options::BF16, Options::FP16}) {
     const FitResult compressed = FitBy(Options::AUTO, compression);
     EXPECT_EQ(FitBy(Options::GRPC, compression).bytes, compressed.bytes);

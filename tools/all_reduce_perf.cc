@@ -44,6 +44,7 @@
 #include "collective/transport/grpc_transport.h"
 #include "collective/transport/in_process_transport.h"
 #include "collective/transport/simulated_network.h"
+#include "collective/transport/striped_transport.h"
 
 namespace lockstep {
 namespace {
@@ -66,6 +67,7 @@ struct Flags {
   bool fresh = false;
   std::string congestion_control;
   std::string compression = "none";
+  int connections = 1;
   int64_t segment_bytes = int64_t{1} << 20;
   double emulate_bandwidth = 0;   // bytes per second; 0: no simulated network
   double emulate_latency_us = 0;  // of one hop
@@ -309,7 +311,7 @@ absl::Status RunProcess(const Flags& flags, const std::vector<int64_t>& sizes,
   if (server == nullptr) return absl::UnavailableError(absl::StrCat("cannot listen on ", addresses[rank]));
   service.Start();
   absl::StatusOr<std::unique_ptr<Transport>> transport =
-      service.Connect({1, 0, rank, addresses}, absl::Now() + kConnectTimeout);
+      service.Connect({1, 0, rank, addresses, flags.connections}, absl::Now() + kConnectTimeout);
   absl::Status status = transport.status();
   if (status.ok()) status = RunRank(flags, sizes, *std::move(transport));
   transport = absl::CancelledError("done");
@@ -412,6 +414,9 @@ int Main(int argc, char** argv) {
   app.add_flag("--fresh", flags.fresh, "rewrite the buffer before each iteration, as training does");
   app.add_option("--congestion_control", flags.congestion_control,
                  "of the TCP connections, such as reno; default: the system's");
+  app.add_option("--connections", flags.connections, "between two ranks")
+      ->check(CLI::Range(1, kMostLanes))
+      ->capture_default_str();
   app.add_option("--compression", flags.compression, "of floats: none, bf16 or fp16")
       ->check(CLI::IsMember({"none", "bf16", "fp16"}))
       ->capture_default_str();

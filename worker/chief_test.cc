@@ -53,7 +53,7 @@ class FakeProber : public Prober {
 
 class OneRankConnector : public GroupConnector {
  public:
-  absl::StatusOr<std::unique_ptr<Transport>> Connect(uint64_t, int64_t, absl::Time) override {
+  absl::StatusOr<std::unique_ptr<Transport>> Connect(uint64_t, int64_t, int, absl::Time) override {
     return std::move(MakeInProcessGroup(1)[0]);
   }
   void Cancel(uint64_t, int64_t, const absl::Status&) override {}

@@ -8,6 +8,7 @@
 #include "absl/strings/str_split.h"
 #include "base/quoted.h"
 #include "base/status_macros.h"
+#include "collective/transport/striped_transport.h"
 #include "data/open_dataset.h"
 #include "model/metric.h"
 #include "model/network.h"
@@ -137,6 +138,8 @@ absl::Status CheckResources(const v1::JobSpec& spec) {
         v1::CommunicationOptions::Compression_Name(communication.compression()),
         " does not go with implementation RING, which passes partial sums on; AUTO and GRPC can do it"));
   }
+  RETURN_IF_ERROR(
+      CheckBetween("communication_options.connections", communication.connections(), 0, kMostLanes));
   return CheckAtLeast("communication_options.timeout_seconds", communication.timeout_seconds(), 0);
 }
 

@@ -116,6 +116,9 @@ TEST(JobCheckTest, NumbersOutOfRangeAreNamedWithTheirValues) {
   spec.mutable_communication_options()->set_compression(v1::CommunicationOptions::BF16);
   ExpectRefused(spec, "communication_options.compression BF16 does not go with implementation RING");
   spec.mutable_communication_options()->Clear();
+  spec.mutable_communication_options()->set_connections(17);
+  ExpectRefused(spec, "communication_options.connections is 17, must be between 0 and 16");
+  spec.mutable_communication_options()->Clear();
   spec.mutable_communication_options()->set_bytes_per_pack(-1);
   ExpectRefused(spec, "communication_options.bytes_per_pack is -1");
   spec = Valid();

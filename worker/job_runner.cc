@@ -87,9 +87,10 @@ void JobRunner::Loop() {
 void JobRunner::RunOne(const Request& request) {
   std::unique_ptr<Communicator> communicator;
   absl::StatusOr<v1::JobSummary> result = [&]() -> absl::StatusOr<v1::JobSummary> {
-    ASSIGN_OR_RETURN(std::unique_ptr<Transport> transport,
-                     connector_->Connect(Hash64(request.start.job_id()), request.start.generation(),
-                                         absl::Now() + options_.connect_timeout));
+    ASSIGN_OR_RETURN(
+        std::unique_ptr<Transport> transport,
+        connector_->Connect(Hash64(request.start.job_id()), request.start.generation(),
+                            body_->Connections(request.start), absl::Now() + options_.connect_timeout));
     ASSIGN_OR_RETURN(communicator,
                      Communicator::Create(std::move(transport), body_->Communication(request.start)));
     {

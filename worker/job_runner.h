@@ -32,6 +32,8 @@ class JobBody {
   // `start.spec` is what the chief sent. Returns soon after the communicator was aborted.
   virtual absl::StatusOr<v1::JobSummary> Run(const v1::StartJob& start, Communicator* communicator,
                                              FitListener* listener) = 0;
+  // Between each two ranks of its group.
+  virtual int Connections(const v1::StartJob& /*start*/) const { return 1; }
   // How its group communicates.
   virtual CommunicatorOptions Communication(const v1::StartJob& start) const = 0;
 };
@@ -42,7 +44,7 @@ class GroupConnector {
   virtual ~GroupConnector() = default;
   // Blocks until every peer is connected, the deadline, or Cancel.
   virtual absl::StatusOr<std::unique_ptr<Transport>> Connect(uint64_t job, int64_t generation,
-                                                             absl::Time deadline) = 0;
+                                                             int connections, absl::Time deadline) = 0;
   // Ends a Connect of this or an older generation that is under way.
   virtual void Cancel(uint64_t job, int64_t generation, const absl::Status& why) = 0;
 };

@@ -21,7 +21,7 @@ using ::testing::HasSubstr;
 // Groups of one rank; a Connect can be made to wait for its Cancel.
 class FakeConnector : public GroupConnector {
  public:
-  absl::StatusOr<std::unique_ptr<Transport>> Connect(uint64_t, int64_t, absl::Time deadline) override {
+  absl::StatusOr<std::unique_ptr<Transport>> Connect(uint64_t, int64_t, int, absl::Time deadline) override {
     MutexLock lock(&mutex_);
     if (blocked_) {
       connecting_ = true;

@@ -42,9 +42,10 @@ class GrpcConnector : public GroupConnector {
   GrpcConnector(GrpcTransportService* service, const ClusterConfig& cluster)
       : service_(service), cluster_(cluster) {}
 
-  absl::StatusOr<std::unique_ptr<Transport>> Connect(uint64_t job, int64_t generation,
+  absl::StatusOr<std::unique_ptr<Transport>> Connect(uint64_t job, int64_t generation, int connections,
                                                      absl::Time deadline) override {
-    return service_->Connect(GroupOptions{job, generation, cluster_.rank, cluster_.addresses}, deadline);
+    return service_->Connect(GroupOptions{job, generation, cluster_.rank, cluster_.addresses, connections},
+                             deadline);
   }
   void Cancel(uint64_t job, int64_t generation, const absl::Status& why) override {
     service_->AbortGroup(job, generation, why);

@@ -1,5 +1,6 @@
 #include "worker/spec_job.h"
 
+#include <algorithm>
 #include <string>
 
 #include "base/status_macros.h"
@@ -22,6 +23,10 @@ std::string TaskName(const v1::JobSpec& spec) {
 }
 
 }  // namespace
+
+int SpecJob::Connections(const v1::StartJob& start) const {
+  return std::max(1, SpecOf(start).communication_options().connections());
+}
 
 CommunicatorOptions SpecJob::Communication(const v1::StartJob& start) const {
   const v1::CommunicationOptions& spec = SpecOf(start).communication_options();

@@ -25,6 +25,7 @@ class SpecJob : public JobBody {
 
   absl::StatusOr<v1::JobSummary> Run(const v1::StartJob& start, Communicator* communicator,
                                      FitListener* listener) override;
+  int Connections(const v1::StartJob& start) const override;
   CommunicatorOptions Communication(const v1::StartJob& start) const override;
 
  private:

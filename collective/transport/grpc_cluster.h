@@ -75,14 +75,15 @@ class GrpcCluster {
   void Stop(int rank) { nodes_[rank].reset(); }
 
   // Connects all ranks at once.
-  std::vector<std::unique_ptr<Transport>> Connect(uint64_t job, int64_t generation) {
+  std::vector<std::unique_ptr<Transport>> Connect(uint64_t job, int64_t generation, int connections = 1) {
     std::vector<std::unique_ptr<Transport>> group(nodes_.size());
     std::vector<std::thread> threads;
     for (size_t rank = 0; rank < nodes_.size(); ++rank) {
-      threads.emplace_back([this, &group, rank, job, generation] {
+      threads.emplace_back([this, &group, rank, job, generation, connections] {
+        GroupOptions options = Group(static_cast<int>(rank), job, generation);
+        options.connections = connections;
         absl::StatusOr<std::unique_ptr<Transport>> transport =
-            service(static_cast<int>(rank))
-                ->Connect(Group(static_cast<int>(rank), job, generation), absl::Now() + absl::Seconds(30));
+            service(static_cast<int>(rank))->Connect(options, absl::Now() + absl::Seconds(30));
         EXPECT_OK(transport);
         if (transport.ok()) group[rank] = *std::move(transport);
       });

@@ -54,8 +54,12 @@ bool IsPermanent(const absl::Status& status) {
 
 }  // namespace
 
-GrpcGroup::GrpcGroup(GrpcGroupHost* host, const GroupOptions& options)
-    : host_(host), mutex_(host->mutex()), options_(options), id_{options.job, options.generation} {
+GrpcGroup::GrpcGroup(GrpcGroupHost* host, const GroupOptions& options, int connection)
+    : host_(host),
+      mutex_(host->mutex()),
+      options_(options),
+      connection_(connection),
+      id_(IdOfConnection({options.job, options.generation}, connection)) {
   for (int rank = 0; rank < world_size(); ++rank)
     peers_.emplace_back(rank, options_.addresses[rank], host->options());
 }
@@ -160,7 +164,7 @@ absl::Time GrpcGroup::CallMissingPeersLocked() {
       next = std::min(next, peer.next_attempt);
       continue;
     }
-    peer.stream = host_->OpenStreamLocked(peer.address);
+    peer.stream = host_->OpenStreamLocked(peer.address, connection_);
     peer.stream->group = this;
     peer.stream->peer = lower;
     peer.stream->hello = EncodeHello(id_, HelloTo(lower));

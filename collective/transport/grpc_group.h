@@ -22,6 +22,12 @@
 
 namespace lockstep {
 
+// Each connection of a pair carries a group of its own: this is what it goes by.
+inline GroupId IdOfConnection(const GroupId& group, int connection) {
+  constexpr uint64_t kApart = 0x9e3779b97f4a7c15;  // far from any other job's number, as hashes go
+  return {group.job ^ kApart * static_cast<uint64_t>(connection), group.generation};
+}
+
 // What a group needs of the service it belongs to.
 class GrpcGroupHost {
  public:
@@ -29,7 +35,7 @@ class GrpcGroupHost {
   virtual Mutex* mutex() = 0;
   virtual const GrpcTransportOptions& options() const = 0;
   // Calls a peer. The host owns the stream until it is over.
-  virtual GrpcStream* OpenStreamLocked(const std::string& address) = 0;
+  virtual GrpcStream* OpenStreamLocked(const std::string& address, int connection) = 0;
   // Works off the completion queue in the calling thread; whether `completion` was done before `deadline`.
   virtual bool DriveUntil(Completion* completion, absl::Time deadline, Waiting waiting) = 0;
   // Sets stream->deadline and sees to it that it is kept.
@@ -40,7 +46,8 @@ class GrpcGroupHost {
 
 class GrpcGroup : public Transport {
  public:
-  GrpcGroup(GrpcGroupHost* host, const GroupOptions& options);
+  // Of the group's connections, number `connection` of each pair.
+  GrpcGroup(GrpcGroupHost* host, const GroupOptions& options, int connection);
   // Says farewell, and returns when no stream is left: at once, or after close_grace if a peer is frozen.
   ~GrpcGroup() override;
 
@@ -56,6 +63,7 @@ class GrpcGroup : public Transport {
   absl::Status status() const override;
 
   const GroupId& id() const { return id_; }
+  const absl::Status& StatusLocked() const { return status_; }
 
   // Calls the lower ranks and waits for the higher ones. Blocks.
   absl::Status Form(absl::Time deadline);
@@ -116,6 +124,7 @@ class GrpcGroup : public Transport {
   GrpcGroupHost* const host_;
   Mutex* const mutex_;
   const GroupOptions options_;
+  const int connection_;
   const GroupId id_;
   SendLedger ledger_;
   std::deque<Peer> peers_;  // by rank; the own one is not used

@@ -19,6 +19,7 @@
 #include "collective/transport/grpc_group.h"
 #include "collective/transport/grpc_queue.h"
 #include "collective/transport/grpc_stream.h"
+#include "collective/transport/striped_transport.h"
 #include "collective/transport/unix_address.h"
 
 namespace lockstep {
@@ -41,6 +42,10 @@ absl::Status CheckGroup(const GroupOptions& group, const GrpcTransportOptions& o
   if (options.frame_bytes == 0 || options.frame_bytes % 8 != 0 || options.frame_bytes > kMaxFrameBytes) {
     return absl::InvalidArgumentError(absl::StrCat(
         "frame_bytes is ", options.frame_bytes, "; it must be a multiple of 8 and at most ", kMaxFrameBytes));
+  }
+  if (group.connections < 1 || group.connections > kMostLanes) {
+    return absl::InvalidArgumentError(absl::StrCat(
+        group.connections, " connections between two ranks; between 1 and ", kMostLanes, " are possible"));
   }
   return absl::OkStatus();
 }
@@ -67,24 +72,19 @@ class GrpcTransportService::Impl : public GrpcGroupHost, public GrpcQueue::Handl
 
   absl::StatusOr<std::unique_ptr<Transport>> Connect(const GroupOptions& options, absl::Time deadline) {
     RETURN_IF_ERROR(CheckGroup(options, options_));
-    std::unique_ptr<GrpcGroup> group;
-    {
-      MutexLock lock(&mutex_);
-      if (!running_) {
-        return absl::FailedPreconditionError("the transport service is not running");
-      }
-      RETURN_IF_ERROR(registry_.Begin({options.job, options.generation}));
-      group = std::make_unique<GrpcGroup>(this, options);
-      groups_[group->id()] = group.get();
-      AdoptWaitingLocked(group.get());
+    std::vector<std::unique_ptr<Transport>> lanes;
+    for (int connection = 0; connection < options.connections; ++connection) {
+      ASSIGN_OR_RETURN(lanes.emplace_back(), ConnectOne(options, connection, deadline));
     }
-    RETURN_IF_ERROR(group->Form(deadline));
-    return group;
+    return lanes.size() == 1 ? std::move(lanes[0]) : MakeStripedTransport(std::move(lanes));
   }
 
   void AbortGroup(const GroupId& id, const absl::Status& status) {
     MutexLock lock(&mutex_);
-    if (const auto group = groups_.find(id); group != groups_.end()) group->second->EndLocked(status, status);
+    for (int connection = 0; connection < kMostLanes; ++connection) {
+      const auto group = groups_.find(IdOfConnection(id, connection));
+      if (group != groups_.end()) group->second->EndLocked(status, status);
+    }
   }
 
   void Shutdown() {
@@ -106,11 +106,11 @@ class GrpcTransportService::Impl : public GrpcGroupHost, public GrpcQueue::Handl
   Mutex* mutex() override { return &mutex_; }
   const GrpcTransportOptions& options() const override { return options_; }
 
-  GrpcStream* OpenStreamLocked(const std::string& address) override {
+  GrpcStream* OpenStreamLocked(const std::string& address, int connection) override {
     const std::string unix_target = UnixTargetOf(address);
     const std::string& target =
         !options_.own_address.empty() && IsServed(unix_target) ? unix_target : address;
-    std::shared_ptr<grpc::Channel>& channel = channels_[target];
+    std::shared_ptr<grpc::Channel>& channel = channels_[{target, connection}];
     if (channel == nullptr) channel = MakePeerChannel(target, options_);
     grpc::GenericStub stub(channel);
     return AddStreamLocked(OpenGrpcStream(&stub, queue_->get()));
@@ -131,6 +131,26 @@ class GrpcTransportService::Impl : public GrpcGroupHost, public GrpcQueue::Handl
   }
 
  private:
+  absl::StatusOr<std::unique_ptr<Transport>> ConnectOne(const GroupOptions& options, int connection,
+                                                        absl::Time deadline) {
+    std::unique_ptr<GrpcGroup> group;
+    {
+      MutexLock lock(&mutex_);
+      if (!running_) {
+        return absl::FailedPreconditionError("the transport service is not running");
+      }
+      const GroupId first = {options.job, options.generation};
+      // It may have ended since it was connected.
+      if (connection > 0) RETURN_IF_ERROR(groups_.at(first)->StatusLocked());
+      RETURN_IF_ERROR(registry_.Begin(IdOfConnection(first, connection)));
+      group = std::make_unique<GrpcGroup>(this, options, connection);
+      groups_[group->id()] = group.get();
+      AdoptWaitingLocked(group.get());
+    }
+    RETURN_IF_ERROR(group->Form(deadline));
+    return group;
+  }
+
   bool NothingLeft() const { return streams_.empty() && groups_.empty(); }
 
   absl::Time OnTime() override {
@@ -286,7 +306,8 @@ class GrpcTransportService::Impl : public GrpcGroupHost, public GrpcQueue::Handl
   std::unique_ptr<GrpcQueue> queue_;
 
   Mutex mutex_;
-  std::map<std::string, std::shared_ptr<grpc::Channel>> channels_;  // by target
+  std::map<std::pair<std::string, int>, std::shared_ptr<grpc::Channel>>
+      channels_;  // by target and connection
   std::map<GrpcStream*, std::unique_ptr<GrpcStream>> streams_;
   std::map<GrpcStream*, ParsedFrame> waiting_;  // with their hello
   std::map<GroupId, GrpcGroup*> groups_;

@@ -73,6 +73,9 @@ struct GroupOptions {
   int64_t generation = 0;  // at least 0; grows within a job
   int rank = 0;
   std::vector<std::string> addresses;  // HOST:PORT of each rank
+  // Connections between two ranks, at most kMostLanes, the same on all of them. More than one is for links
+  // that a single TCP connection does not fill.
+  int connections = 1;
 };
 
 class GrpcTransportService {
