@@ -60,7 +60,7 @@ absl::Status Exchange::Wait(absl::string_view what, const MessagePosition& posit
   absl::Time warning = last_progress_ + group_->options.stall_warning;
   while (!group_->transport->Wait(completion, std::min(end, warning), waiting_)) {
     if (absl::Now() >= end) return OnTimeout(what, position);
-    LOG(WARNING) << "rank " << rank() << ": no progress for "
+    LOG(WARNING) << "rank " << OriginalRank(rank()) << ": no progress for "
                  << absl::FormatDuration(absl::Now() - last_progress_) << " in " << Describe(what, position);
     warning += group_->options.stall_warning;
   }
@@ -74,8 +74,8 @@ absl::Status Exchange::Wait(absl::string_view what, const MessagePosition& posit
 }
 
 absl::Status Exchange::OnTimeout(absl::string_view what, const MessagePosition& position) {
-  const absl::Status status =
-      MakeStalledStatus(rank(), position.peer, group_->options.timeout, Describe(what, position));
+  const absl::Status status = MakeStalledStatus(OriginalRank(rank()), OriginalRank(position.peer),
+                                                group_->options.timeout, Describe(what, position));
   group_->transport->Abort(status);
   // Somebody else may have been first: theirs is the root cause.
   const absl::Status first = group_->transport->status();
@@ -84,8 +84,8 @@ absl::Status Exchange::OnTimeout(absl::string_view what, const MessagePosition& 
 
 std::string Exchange::Describe(absl::string_view what, const MessagePosition& position) const {
   return absl::StrCat(operation_, " ", sequence_, " of ", size_bytes_, " bytes, ", what, " rank ",
-                      position.peer, " at step ", position.step, " segment ", position.segment, ", ",
-                      bytes_received_, " bytes received and ", bytes_sent_, " sent so far");
+                      OriginalRank(position.peer), " at step ", position.step, " segment ", position.segment,
+                      ", ", bytes_received_, " bytes received and ", bytes_sent_, " sent so far");
 }
 
 }  // namespace lockstep

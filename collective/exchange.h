@@ -32,7 +32,7 @@ struct MessagePosition {
 
 class Exchange {
  public:
-  // Limits of the tag's fields: 2^36 operations, 2^8 steps, 2^20 segments.
+  // Limits of the tag's fields: 2^34 operations, 2^8 steps, 2^20 segments.
   static constexpr int kStepBits = 8;
   static constexpr int kSegmentBits = 20;
   // Steps of the mesh, of one hop and of a tree, apart from those of the ring: ranks that do not agree on the
@@ -79,6 +79,7 @@ class Exchange {
   int64_t bytes_sent() const { return bytes_sent_; }
 
  private:
+  int OriginalRank(int rank) const { return group_->transport->OriginalRank(rank); }
   uint64_t Tag(const MessagePosition& position) const;
   absl::Status Wait(absl::string_view what, const MessagePosition& position, Completion* completion);
   absl::Status OnTimeout(absl::string_view what, const MessagePosition& position);

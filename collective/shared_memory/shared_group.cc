@@ -193,9 +193,9 @@ absl::Status SharedGroup::Meet(const Announcement& announcement, Waiting waiting
   RETURN_IF_ERROR(MeetAny(announcement, waiting));
   for (int peer = 0; peer < world_size(); ++peer) {
     if (Same(announced(peer), announcement)) continue;
-    return absl::InvalidArgumentError(absl::StrCat("rank ", peer, " runs ", Text(announced(peer)), ", rank ",
-                                                   rank(), " ", Text(announcement),
-                                                   ": all ranks must run the same operations"));
+    return absl::InvalidArgumentError(absl::StrCat(
+        "rank ", OriginalRank(peer), " runs ", Text(announced(peer)), ", rank ", OriginalRank(rank()), " ",
+        Text(announcement), ": all ranks must run the same operations"));
   }
   return absl::OkStatus();
 }
@@ -227,8 +227,8 @@ absl::Status SharedGroup::Await(int rank, Waiting waiting) {
     const absl::Time now = absl::Now();
     if (now - start >= options_.timeout) return OnTimeout(rank);
     if (now >= warning) {
-      LOG(WARNING) << "rank " << this->rank() << ": no progress for " << absl::FormatDuration(now - start)
-                   << " in " << Describe(rank);
+      LOG(WARNING) << "rank " << OriginalRank(this->rank()) << ": no progress for "
+                   << absl::FormatDuration(now - start) << " in " << Describe(rank);
       warning += options_.stall_warning;
     }
   }
@@ -261,12 +261,12 @@ void SharedGroup::Wake() {
 }
 
 std::string SharedGroup::Describe(int rank) const {
-  return absl::StrCat(Text(announced(this->rank())), ", waiting for rank ", rank,
+  return absl::StrCat(Text(announced(this->rank())), ", waiting for rank ", OriginalRank(rank),
                       " in the memory that they share (phase ", phase_, ")");
 }
 
 absl::Status SharedGroup::OnTimeout(int rank) const {
-  return MakeStalledStatus(this->rank(), rank, options_.timeout, Describe(rank));
+  return MakeStalledStatus(OriginalRank(this->rank()), OriginalRank(rank), options_.timeout, Describe(rank));
 }
 
 }  // namespace lockstep

@@ -96,6 +96,7 @@ class SharedGroup {
   absl::StatusOr<std::string> ShareMemory(size_t bytes, const Gather& gather, SharedBuffer* buffer);
   absl::StatusOr<FileDescriptor> ReceiveDescriptor(int peer);
 
+  int OriginalRank(int rank) const { return transport_->OriginalRank(rank); }
   ControlBlock& control(int rank) const { return *reinterpret_cast<ControlBlock*>(blocks_.of_rank[rank]); }
   std::byte* Slot(int rank, uint32_t phase) const;
 

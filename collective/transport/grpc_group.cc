@@ -132,6 +132,11 @@ absl::Status GrpcGroup::status() const {
   return status_;
 }
 
+absl::string_view GrpcGroup::PathTo(int peer) const {
+  MutexLock lock(mutex_);
+  return peers_[peer].local ? "unix-domain socket" : "TCP";
+}
+
 absl::Status GrpcGroup::Form(absl::Time deadline) {
   MutexLock lock(mutex_);
   while (status_.ok() && !Formed()) {
@@ -213,6 +218,7 @@ absl::Status GrpcGroup::AdoptLocked(GrpcStream* stream, const HelloFrame& hello)
   }
   peer.stream = stream;
   peer.connected = true;
+  peer.local = stream->IsLocal();
   stream->group = this;
   stream->peer = hello.rank;
   stream->hello = EncodeHello(id_, HelloTo(hello.rank));
@@ -309,6 +315,7 @@ void GrpcGroup::OnFrameLocked(Peer* peer, GrpcStream* stream, const ParsedFrame&
     }
     if (status.ok()) {
       peer->connected = true;
+      peer->local = stream->IsLocal();
       changed_ = true;
       return;
     }

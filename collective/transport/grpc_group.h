@@ -59,6 +59,8 @@ class GrpcGroup : public Transport {
   bool Wait(Completion* completion, absl::Time deadline, Waiting waiting) override {
     return host_->DriveUntil(completion, deadline, waiting);
   }
+  // Known from the start of the group to its end.
+  absl::string_view PathTo(int peer) const override;
   void Abort(const absl::Status& status) override;
   absl::Status status() const override;
 
@@ -91,7 +93,8 @@ class GrpcGroup : public Transport {
     const std::string address;
     GrpcStream* stream = nullptr;
     bool connected = false;
-    bool left = false;  // said farewell, in order
+    bool local = false;  // over a unix-domain socket
+    bool left = false;   // said farewell, in order
     Inbox inbox;
     std::deque<GrpcOutgoingMessage*> outbox;  // the first one may be in flight
     absl::Time next_attempt = absl::InfinitePast();

@@ -4,6 +4,8 @@
 #include <grpcpp/server_context.h>
 #include <grpcpp/support/async_stream.h>
 
+#include "absl/strings/match.h"
+
 namespace lockstep {
 namespace {
 
@@ -29,6 +31,7 @@ class ClientStream : public GrpcStream {
   absl::Status finish_status() const override { return FromGrpc(status_); }
 
  private:
+  std::string PeerUri() const override { return context_.peer(); }
   void StartRead(void* tag) override { call_->Read(&read_buffer, tag); }
   void StartWrite(const grpc::ByteBuffer& frame, void* tag) override { call_->Write(frame, tag); }
   void StartWriteLast(const grpc::ByteBuffer& frame, void* tag) override {
@@ -52,6 +55,7 @@ class ServerStream : public GrpcStream {
   absl::Status finish_status() const override { return absl::OkStatus(); }
 
  private:
+  std::string PeerUri() const override { return context_.peer(); }
   void StartRead(void* tag) override { call_.Read(&read_buffer, tag); }
   void StartWrite(const grpc::ByteBuffer& frame, void* tag) override { call_.Write(frame, tag); }
   void StartWriteLast(const grpc::ByteBuffer& frame, void* tag) override { call_.Write(frame, tag); }
@@ -68,6 +72,8 @@ GrpcStream::Tag* GrpcStream::Begin(Tag* tag) {
   if (tag != &written_tag_) ++pending;
   return tag;
 }
+
+bool GrpcStream::IsLocal() const { return absl::StartsWith(PeerUri(), "unix"); }
 
 void GrpcStream::Read() {
   read_in_flight = true;

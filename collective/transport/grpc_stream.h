@@ -34,6 +34,8 @@ class GrpcStream {
   GrpcStream& operator=(const GrpcStream&) = delete;
 
   virtual bool is_client() const = 0;
+  // Of a started stream: over a unix-domain socket.
+  bool IsLocal() const;
 
   // Reads one frame into read_buffer.
   void Read();
@@ -82,6 +84,7 @@ class GrpcStream {
 
   Tag* Begin(Tag* tag);
 
+  virtual std::string PeerUri() const = 0;
   virtual void StartRead(void* tag) = 0;
   virtual void StartWrite(const grpc::ByteBuffer& frame, void* tag) = 0;
   virtual void StartWriteLast(const grpc::ByteBuffer& frame, void* tag) = 0;

@@ -19,6 +19,7 @@
 #include <cstdint>
 
 #include "absl/status/status.h"
+#include "absl/strings/string_view.h"
 #include "absl/time/clock.h"
 #include "absl/time/time.h"
 #include "absl/types/span.h"
@@ -89,6 +90,11 @@ class Transport {
 
   virtual int rank() const = 0;
   virtual int world_size() const = 0;
+
+  // What errors call a rank of the group: its rank in the group that this one is a part of.
+  virtual int OriginalRank(int rank) const { return rank; }
+  // How messages to `peer` travel: "TCP".
+  virtual absl::string_view PathTo(int /*peer*/) const { return "memory of one process"; }
 
   // Queues the message and returns. `completion` is done when the buffers may be changed.
   virtual void Send(int peer, uint64_t tag, const SendParts& parts, Completion* completion) = 0;
