@@ -12,9 +12,8 @@
 #include "base/status_macros.h"
 #include "collective/backend.h"
 #include "collective/exchange.h"
+#include "collective/group_backend.h"
 #include "collective/half.h"
-#include "collective/shared_memory/shared_memory_backend.h"
-#include "collective/transport_backend.h"
 
 namespace lockstep {
 namespace {
@@ -27,12 +26,10 @@ using Operation = std::function<absl::Status(Waiting)>;
 
 class OrderedCommunicator : public Communicator {
  public:
-  OrderedCommunicator(std::unique_ptr<Transport> transport, std::unique_ptr<Backend> backend,
-                      std::string medium, std::string algorithms, Compression compression)
+  OrderedCommunicator(std::unique_ptr<Transport> transport, GroupBackend group, Compression compression)
       : transport_(std::move(transport)),
-        backend_(std::move(backend)),
-        medium_(std::move(medium)),
-        algorithms_(std::move(algorithms)),
+        group_(std::move(group)),
+        backend_(group_.backend.get()),
         compression_(compression),
         thread_([this] { RunOperations(); }) {}
 
@@ -49,8 +46,9 @@ class OrderedCommunicator : public Communicator {
 
   int rank() const override { return transport_->rank(); }
   int world_size() const override { return transport_->world_size(); }
-  std::string medium() const override { return medium_; }
-  std::string algorithms() const override { return algorithms_; }
+  std::string medium() const override { return group_.medium; }
+  std::string algorithms() const override { return group_.algorithms; }
+  std::string paths() const override { return group_.paths; }
 
   void StartAllReduce(const ReduceBuffers& buffers) override {
     Start([this, buffers](Waiting waiting) { return ReduceRounded(buffers, waiting); });
@@ -194,9 +192,8 @@ class OrderedCommunicator : public Communicator {
   }
 
   const std::unique_ptr<Transport> transport_;
-  const std::unique_ptr<Backend> backend_;  // of the thread that runs an operation
-  const std::string medium_;
-  const std::string algorithms_;
+  const GroupBackend group_;
+  Backend* const backend_;  // of the thread that runs an operation
   const Compression compression_;
   BoundedQueue<Operation> queue_{kMaxQueuedOperations};
 
@@ -214,6 +211,10 @@ absl::Status CheckOptions(int world_size, const CommunicatorOptions& options) {
   if (2 * world_size > Exchange::kMostRingSteps) {
     return absl::InvalidArgumentError(absl::StrCat("group of ", world_size, " ranks; at most ",
                                                    Exchange::kMostRingSteps / 2, " are supported"));
+  }
+  if (!options.host_of_rank.empty() && options.host_of_rank.size() != static_cast<size_t>(world_size)) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("hosts of ", options.host_of_rank.size(), " ranks in a group of ", world_size));
   }
   if (options.segment_bytes == 0 || options.segment_bytes % sizeof(double) != 0) {
     return absl::InvalidArgumentError(
@@ -240,31 +241,10 @@ absl::StatusOr<std::unique_ptr<Communicator>> Communicator::Create(std::unique_p
                                                                    CommunicatorOptions options) {
   if (transport == nullptr) return absl::InvalidArgumentError("communicator without a transport");
   RETURN_IF_ERROR(CheckOptions(transport->world_size(), options));
-  std::unique_ptr<TransportBackend> messages = MakeTransportBackend(transport.get(), options);
-  std::unique_ptr<Backend> backend;
-  std::string medium = "messages";
-  std::string algorithms;
-  if (options.shared_memory == SharedMemoryUse::kAuto && transport->world_size() > 1) {
-    ASSIGN_OR_RETURN(SharedMemoryOutcome shared,
-                     ConnectSharedMemory(transport.get(), messages.get(), options));
-    if (shared.backend != nullptr) {
-      backend = std::move(shared.backend);
-      medium = "shared memory";
-    } else {
-      absl::StrAppend(&medium, ": ", shared.obstacle);
-    }
-  }
-  if (backend == nullptr) {
-    if (options.algorithm == Algorithm::kAuto && transport->world_size() > 1) {
-      RETURN_IF_ERROR(messages->MeasureCosts());
-      algorithms = messages->costs().ToString();
-    }
-    backend = std::move(messages);
-  }
+  ASSIGN_OR_RETURN(GroupBackend group, MakeGroupBackend(transport.get(), options));
   // One rank alone sends nothing.
   const Compression compression = transport->world_size() > 1 ? options.compression : Compression::kNone;
-  return std::make_unique<OrderedCommunicator>(std::move(transport), std::move(backend), std::move(medium),
-                                               std::move(algorithms), compression);
+  return std::make_unique<OrderedCommunicator>(std::move(transport), std::move(group), compression);
 }
 
 }  // namespace lockstep

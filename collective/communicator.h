@@ -62,6 +62,9 @@ enum class Compression {
 struct CommunicatorOptions {
   Algorithm algorithm = Algorithm::kAuto;
   SharedMemoryUse shared_memory = SharedMemoryUse::kNever;
+  // host_of_rank[r] names the host of rank r, by any number, in the same way on all ranks. If several hosts
+  // have several ranks, kAuto sums within each host first (hierarchical_backend.h). Empty: not known.
+  std::vector<int> host_of_rank;
   // Of floats. Not with kRing: it passes partial sums on, which are not rounded.
   Compression compression = Compression::kNone;
   // A chunk travels in segments of at most this many bytes, so that receiving, adding and sending overlap.
@@ -139,8 +142,12 @@ class Communicator {
 
   virtual CommunicatorStats stats() const = 0;
 
-  // "shared memory", or why not: "messages: rank 2 is on another host".
+  // "shared memory", or why not: "messages: rank 2 is on another host". By hosts: "messages between 2 hosts,
+  // shared memory within".
   virtual std::string medium() const = 0;
+
+  // paths()[r] is how this rank and rank r exchange, as the letter of a Path.
+  virtual std::string paths() const = 0;
 
   // What kAuto does by messages: "one hop, mesh from 181 KiB". Empty if there is no choice.
   virtual std::string algorithms() const = 0;

@@ -56,7 +56,9 @@ class TransportBackendImpl : public TransportBackend {
   absl::Status Barrier(Waiting waiting) override {
     // The one element's sum needs every rank, and every rank needs the sum.
     double token = 1;
-    return AllReduceAs("barrier", {absl::MakeSpan(&token, 1), {}}, ChooseAlgorithm(sizeof(token)), waiting);
+    const Algorithm algorithm = group_.options.algorithm;
+    return AllReduceAs("barrier", {absl::MakeSpan(&token, 1), {}},
+                       algorithm == Algorithm::kAuto ? Algorithm::kOneHop : algorithm, waiting);
   }
 
   absl::StatusOr<std::unique_ptr<CollectiveBuffer>> Allocate(size_t bytes, Waiting /*waiting*/) override {

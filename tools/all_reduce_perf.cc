@@ -68,6 +68,7 @@ struct Flags {
   std::string congestion_control;
   std::string compression = "none";
   int connections = 1;
+  int ranks_per_host = 0;  // 0: all on one
   int64_t segment_bytes = int64_t{1} << 20;
   double emulate_bandwidth = 0;   // bytes per second; 0: no simulated network
   double emulate_latency_us = 0;  // of one hop
@@ -259,7 +260,9 @@ absl::Status RunRank(const Flags& flags, const std::vector<int64_t>& sizes,
   options.algorithm = AlgorithmOf(flags.algorithm);
   options.compression = CompressionOf(flags.compression);
   options.segment_bytes = static_cast<size_t>(flags.segment_bytes);
-  if (flags.transport == "shm") options.shared_memory = SharedMemoryUse::kAuto;
+  if (flags.transport == "shm" || flags.ranks_per_host > 0) options.shared_memory = SharedMemoryUse::kAuto;
+  for (int rank = 0; flags.ranks_per_host > 0 && rank < flags.ranks; ++rank)
+    options.host_of_rank.push_back(rank / flags.ranks_per_host);
   ASSIGN_OR_RETURN(const std::unique_ptr<Communicator> communicator,
                    Communicator::Create(std::move(transport), options));
   if (flags.transport == "shm" && communicator->medium() != "shared memory")
@@ -417,6 +420,11 @@ int Main(int argc, char** argv) {
   app.add_option("--connections", flags.connections, "between two ranks")
       ->check(CLI::Range(1, kMostLanes))
       ->capture_default_str();
+  app.add_option(
+         "--ranks_per_host", flags.ranks_per_host,
+         "as if so many consecutive ranks were on one host, in shared memory, and the others reached by "
+         "--transport; default: no hosts")
+      ->check(CLI::Range(1, 64));
   app.add_option("--compression", flags.compression, "of floats: none, bf16 or fp16")
       ->check(CLI::IsMember({"none", "bf16", "fp16"}))
       ->capture_default_str();

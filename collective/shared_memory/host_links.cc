@@ -20,8 +20,8 @@ std::string BootId() {
 
 class Connector {
  public:
-  Connector(int rank, int world_size, std::vector<LocalSocket>* links)
-      : rank_(rank), world_size_(world_size), links_(links) {}
+  Connector(int rank, const RankNames& names, std::vector<LocalSocket>* links)
+      : rank_(rank), world_size_(static_cast<int>(names.size())), names_(names), links_(links) {}
 
   absl::StatusOr<std::string> Run(const Gather& gather) {
     absl::StatusOr<LocalListener> listener = LocalListener::Open();
@@ -33,9 +33,9 @@ class Connector {
     if (status.ok()) status = ReadCards(gathered);
     if (status.ok()) status = ConnectToLowerRanks();
     // Everybody has connected, or nobody waits.
-    ASSIGN_OR_RETURN(std::string obstacle, AgreeOnObstacle(status, gather));
+    ASSIGN_OR_RETURN(std::string obstacle, AgreeOnObstacle(status, names_, gather));
     if (!obstacle.empty()) return obstacle;
-    return AgreeOnObstacle(AcceptHigherRanks(&*listener), gather);
+    return AgreeOnObstacle(AcceptHigherRanks(&*listener), names_, gather);
   }
 
  private:
@@ -43,11 +43,11 @@ class Connector {
     cards_.resize(world_size_);
     for (int rank = 0; rank < world_size_; ++rank) {
       if (!cards_[rank].ParseFromString(gathered[rank]))
-        return absl::InvalidArgumentError(absl::StrCat("rank ", rank, " has sent no host card"));
+        return absl::InvalidArgumentError(absl::StrCat("rank ", names_[rank], " has sent no host card"));
     }
     for (int rank = 0; rank < world_size_; ++rank) {
       if (own_.boot_id().empty() || cards_[rank].boot_id() != own_.boot_id())
-        return absl::FailedPreconditionError(absl::StrCat("rank ", rank, " is on another host"));
+        return absl::FailedPreconditionError(absl::StrCat("rank ", names_[rank], " is on another host"));
     }
     return absl::OkStatus();
   }
@@ -56,9 +56,9 @@ class Connector {
     for (int rank = 0; rank < rank_; ++rank) {
       absl::StatusOr<LocalSocket> link = LocalSocket::Connect(cards_[rank].socket_name());
       if (!link.ok()) {
-        return absl::UnavailableError(
-            absl::StrCat("rank ", rank, " cannot be reached on this host, as if in another container (",
-                         link.status().message(), ")"));
+        return absl::UnavailableError(absl::StrCat(
+            "rank ", names_[rank], " cannot be reached on this host, as if in another container (",
+            link.status().message(), ")"));
       }
       (*links_)[rank] = *std::move(link);
       RETURN_IF_ERROR((*links_)[rank].Send(Greeting(rank_, cards_[rank].token()), FileDescriptor()));
@@ -90,6 +90,7 @@ class Connector {
 
   const int rank_;
   const int world_size_;
+  const RankNames& names_;
   std::vector<LocalSocket>* const links_;
   v1::HostCard own_;
   std::vector<v1::HostCard> cards_;
@@ -97,20 +98,21 @@ class Connector {
 
 }  // namespace
 
-absl::StatusOr<std::string> AgreeOnObstacle(const absl::Status& mine, const Gather& gather) {
+absl::StatusOr<std::string> AgreeOnObstacle(const absl::Status& mine, const RankNames& names,
+                                            const Gather& gather) {
   ASSIGN_OR_RETURN(const std::vector<std::string> reasons,
                    gather(mine.ok() ? std::string() : std::string(mine.message())));
   for (size_t rank = 0; rank < reasons.size(); ++rank) {
-    if (!reasons[rank].empty()) return absl::StrCat("rank ", rank, ": ", reasons[rank]);
+    if (!reasons[rank].empty()) return absl::StrCat("rank ", names[rank], ": ", reasons[rank]);
   }
   return std::string();
 }
 
-absl::StatusOr<std::string> ConnectHostLinks(int rank, int world_size, const Gather& gather,
+absl::StatusOr<std::string> ConnectHostLinks(int rank, const RankNames& names, const Gather& gather,
                                              std::vector<LocalSocket>* links) {
   links->clear();
-  links->resize(world_size);
-  ASSIGN_OR_RETURN(std::string obstacle, Connector(rank, world_size, links).Run(gather));
+  links->resize(names.size());
+  ASSIGN_OR_RETURN(std::string obstacle, Connector(rank, names, links).Run(gather));
   if (!obstacle.empty()) links->clear();
   return obstacle;
 }

@@ -24,13 +24,17 @@ namespace lockstep {
 // An all-gather of strings, by rank.
 using Gather = std::function<absl::StatusOr<std::vector<std::string>>(const std::string& mine)>;
 
+// What a group's ranks are called in texts.
+using RankNames = std::vector<int>;
+
 // The reason of the first rank that has one, "rank 2: no memory left"; empty if all are OK. The same on all
 // ranks. Errors: those of `gather`.
-absl::StatusOr<std::string> AgreeOnObstacle(const absl::Status& mine, const Gather& gather);
+absl::StatusOr<std::string> AgreeOnObstacle(const absl::Status& mine, const RankNames& names,
+                                            const Gather& gather);
 
-// links[r] = the connection to rank r, of `world_size`; `rank` itself has none. Returns what stood in the
-// way, the same on all ranks, and then leaves no links. Errors: those of `gather`.
-absl::StatusOr<std::string> ConnectHostLinks(int rank, int world_size, const Gather& gather,
+// links[r] = the connection to rank r of those that have names; `rank` itself has none. Returns what stood in
+// the way, the same on all ranks, and then leaves no links. Errors: those of `gather`.
+absl::StatusOr<std::string> ConnectHostLinks(int rank, const RankNames& names, const Gather& gather,
                                              std::vector<LocalSocket>* links);
 
 }  // namespace lockstep

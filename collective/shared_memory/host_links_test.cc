@@ -14,7 +14,8 @@ namespace {
 
 using ::testing::HasSubstr;
 
-constexpr int kRanks = 3;
+constexpr int kRanks = 3;  // 0, 1, 2, of a group that is a part of another
+const RankNames kNames = {4, 5, 6};
 const FileDescriptor kNone;
 
 // An all-gather between threads, with a chance to change what a rank says in the first one, its host card.
@@ -65,7 +66,7 @@ std::vector<Outcome> Connect(const std::function<void(v1::HostCard*)>& change_of
     threads.emplace_back([&, rank] {
       const Gather gather = exchange.ForRank(rank, rank == 1 ? change_of_rank_1 : nullptr);
       ASSERT_OK_AND_ASSIGN(outcomes[rank].obstacle,
-                           ConnectHostLinks(rank, kRanks, gather, &outcomes[rank].links));
+                           ConnectHostLinks(rank, kNames, gather, &outcomes[rank].links));
     });
   }
   for (std::thread& thread : threads) thread.join();
@@ -95,19 +96,19 @@ void ExpectObstacle(const std::vector<Outcome>& outcomes, const std::string& obs
 
 TEST(HostLinksTest, ARankOnAnotherHostIsNamedToAll) {
   ExpectObstacle(Connect([](v1::HostCard* card) { card->set_boot_id("elsewhere"); }),
-                 "rank 0: rank 1 is on another host");
+                 "rank 4: rank 5 is on another host");
 }
 
 TEST(HostLinksTest, ARankInAnotherNetworkNamespaceIsNamedToAll) {
   ExpectObstacle(
       Connect([](v1::HostCard* card) { card->set_socket_name("lockstep-nowhere"); }),
-      "rank 2: rank 1 cannot be reached on this host, as if in another container (connecting to a local "
+      "rank 6: rank 5 cannot be reached on this host, as if in another container (connecting to a local "
       "socket: Connection refused)");
 }
 
 // Rank 2 then greets with a token that is not rank 1's: rank 1 turns it away, as it would a stranger.
 TEST(HostLinksTest, AStrangerIsTurnedAway) {
-  ExpectObstacle(Connect([](v1::HostCard* card) { card->set_token("guessed"); }), "rank 1: ");
+  ExpectObstacle(Connect([](v1::HostCard* card) { card->set_token("guessed"); }), "rank 5: ");
 }
 
 }  // namespace

@@ -64,13 +64,19 @@ bool Same(const Announcement& a, const Announcement& b) {
   return a.operation == b.operation && a.root == b.root && a.doubles == b.doubles && a.floats == b.floats;
 }
 
+RankNames NamesOf(const Transport& transport) {
+  RankNames names;
+  for (int rank = 0; rank < transport.world_size(); ++rank) names.push_back(transport.OriginalRank(rank));
+  return names;
+}
+
 }  // namespace
 
 absl::StatusOr<std::string> SharedGroup::Create(Transport* transport, const Gather& gather,
                                                 const Options& options, std::unique_ptr<SharedGroup>* group) {
   std::vector<LocalSocket> links;
   ASSIGN_OR_RETURN(std::string obstacle,
-                   ConnectHostLinks(transport->rank(), transport->world_size(), gather, &links));
+                   ConnectHostLinks(transport->rank(), NamesOf(*transport), gather, &links));
   if (!obstacle.empty()) return obstacle;
   std::unique_ptr<SharedGroup> created(new SharedGroup(transport, options, std::move(links)));
   ASSIGN_OR_RETURN(obstacle, created->ShareMemory(kBlockBytes, gather, &created->blocks_));
@@ -141,7 +147,7 @@ absl::StatusOr<std::string> SharedGroup::ShareMemory(size_t bytes, const Gather&
     buffer->of_rank[rank()] = own->bytes().data();
     buffer->own = std::make_shared<SealedMemory>(*std::move(own));
   }
-  return AgreeOnObstacle(obstacle, gather);
+  return AgreeOnObstacle(obstacle, NamesOf(*transport_), gather);
 }
 
 absl::StatusOr<FileDescriptor> SharedGroup::ReceiveDescriptor(int peer) {

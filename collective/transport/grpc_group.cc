@@ -132,9 +132,9 @@ absl::Status GrpcGroup::status() const {
   return status_;
 }
 
-absl::string_view GrpcGroup::PathTo(int peer) const {
+Path GrpcGroup::PathTo(int peer) const {
   MutexLock lock(mutex_);
-  return peers_[peer].local ? "unix-domain socket" : "TCP";
+  return peers_[peer].local ? Path::kUnixSocket : Path::kTcp;
 }
 
 absl::Status GrpcGroup::Form(absl::Time deadline) {

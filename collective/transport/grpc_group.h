@@ -60,7 +60,7 @@ class GrpcGroup : public Transport {
     return host_->DriveUntil(completion, deadline, waiting);
   }
   // Known from the start of the group to its end.
-  absl::string_view PathTo(int peer) const override;
+  Path PathTo(int peer) const override;
   void Abort(const absl::Status& status) override;
   absl::Status status() const override;
 

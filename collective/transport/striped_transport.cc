@@ -32,7 +32,7 @@ class StripedTransport : public Transport {
     }
   }
   int OriginalRank(int rank) const override { return lanes_[0]->OriginalRank(rank); }
-  absl::string_view PathTo(int peer) const override { return lanes_[0]->PathTo(peer); }
+  Path PathTo(int peer) const override { return lanes_[0]->PathTo(peer); }
   absl::Time Now() const override { return lanes_[0]->Now(); }
 
   void Abort(const absl::Status& status) override {

@@ -24,7 +24,7 @@ class SubsetTransport : public Transport {
   int rank() const override { return rank_; }
   int world_size() const override { return static_cast<int>(ranks_.size()); }
   int OriginalRank(int rank) const override { return whole_->OriginalRank(ranks_[rank]); }
-  absl::string_view PathTo(int peer) const override { return whole_->PathTo(ranks_[peer]); }
+  Path PathTo(int peer) const override { return whole_->PathTo(ranks_[peer]); }
 
   void Send(int peer, uint64_t tag, const SendParts& parts, Completion* completion) override {
     if (absl::Status status = CheckOperation(rank_, peer, world_size(), tag, false); !status.ok())

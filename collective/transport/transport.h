@@ -19,7 +19,6 @@
 #include <cstdint>
 
 #include "absl/status/status.h"
-#include "absl/strings/string_view.h"
 #include "absl/time/clock.h"
 #include "absl/time/time.h"
 #include "absl/types/span.h"
@@ -84,6 +83,15 @@ class Completion {
   absl::Status status_ ABSL_GUARDED_BY(mutex_);
 };
 
+// How two ranks exchange.
+enum class Path : char {
+  kSelf = '-',  // one rank with itself
+  kSharedMemory = 's',
+  kUnixSocket = 'u',
+  kTcp = 't',
+  kProcess = 'p',  // memory of one process
+};
+
 class Transport {
  public:
   virtual ~Transport() = default;
@@ -93,8 +101,8 @@ class Transport {
 
   // What errors call a rank of the group: its rank in the group that this one is a part of.
   virtual int OriginalRank(int rank) const { return rank; }
-  // How messages to `peer` travel: "TCP".
-  virtual absl::string_view PathTo(int /*peer*/) const { return "memory of one process"; }
+  // How messages to another rank travel.
+  virtual Path PathTo(int /*peer*/) const { return Path::kProcess; }
 
   // Queues the message and returns. `completion` is done when the buffers may be changed.
   virtual void Send(int peer, uint64_t tag, const SendParts& parts, Completion* completion) = 0;
