@@ -5,6 +5,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <random>
 #include <utility>
 
@@ -31,6 +32,17 @@ std::string Entry(const char* type, const std::vector<std::string>& addresses) {
 
 std::string TfConfig(const std::string& entries, const char* type, int index) {
   return absl::StrFormat(R"({"cluster":{%s},"task":{"type":"%s","index":%d}})", entries, type, index);
+}
+
+std::vector<std::string> AddressesOf(const ClusterOptions& options) {
+  const int per_host = options.ranks_per_host > 0 ? options.ranks_per_host : options.world_size;
+  std::vector<std::string> addresses;
+  while (static_cast<int>(addresses.size()) < options.world_size) {
+    const int missing = options.world_size - static_cast<int>(addresses.size());
+    for (const std::string& address : ChooseAddresses(std::min(per_host, missing)))
+      addresses.push_back(address);
+  }
+  return addresses;
 }
 
 }  // namespace
@@ -67,7 +79,7 @@ std::string ChiefTfConfig(const std::vector<std::string>& addresses, int rank) {
 
 Cluster::Cluster(const ClusterOptions& options, Prepared)
     : options_(options),
-      addresses_(ChooseAddresses(options.world_size)),
+      addresses_(AddressesOf(options)),
       directory_(MakeTemporaryDirectory()),
       launches_(options.world_size),
       daemons_(options.world_size) {

@@ -27,6 +27,8 @@ std::string ChiefTfConfig(const std::vector<std::string>& addresses, int rank);
 struct ClusterOptions {
   int world_size = 1;
   bool chief_key = false;
+  // As TF_CONFIG tells; all of them are this one. 0: all ranks on one host.
+  int ranks_per_host = 0;
   std::vector<std::string> flags;        // of every daemon
   std::vector<std::string> environment;  // likewise
   // In place of the cluster's own directories, by rank.

@@ -15,6 +15,7 @@ namespace lockstep {
 namespace {
 
 using ::testing::Each;
+using ::testing::ElementsAre;
 using ::testing::SizeIs;
 
 // What is left of one fit on a cluster of its own.
@@ -23,6 +24,7 @@ struct FitResult {
   Tensors model;
   std::string bytes;                // of the saved tensors
   std::vector<std::string> hashes;  // of the parameters after each epoch
+  v1::Cluster cluster;              // afterwards
 };
 
 // Two files of 100 and 110 rows: one output that is nearly linear in two inputs.
@@ -46,9 +48,10 @@ v1::JobSpec CsvJob() {
       checkpoint { directory: "csv" })");
 }
 
-FitResult FitOn(int world_size, const v1::JobSpec& spec) {
+FitResult FitOn(int world_size, const v1::JobSpec& spec, int ranks_per_host = 0) {
   ClusterOptions options;
   options.world_size = world_size;
+  options.ranks_per_host = ranks_per_host;
   Cluster cluster(options);
   WriteCsvFiles(cluster);
   JobClient client = cluster.client();
@@ -60,6 +63,7 @@ FitResult FitOn(int world_size, const v1::JobSpec& spec) {
   for (const v1::JobEvent& event : *events)
     if (event.has_epoch_end()) result.hashes.push_back(event.epoch_end().parameter_hash());
   result.job = *client.GetJob(*id);
+  result.cluster = *client.DescribeCluster();
   EXPECT_EQ(result.job.state(), v1::SUCCEEDED) << result.job.error();
   if (result.job.state() != v1::SUCCEEDED) return result;
   const std::string directory = cluster.output_path(spec.checkpoint().directory());
@@ -147,6 +151,20 @@ TEST(EquivalenceTest, GradientsHaveTheSameBitsHoweverTheyTravel) {
     // A few per cent of a few small updates.
     ExpectClose(in_shared_memory.model, compressed.model, 1e-3);
   }
+}
+
+// Two ranks on one host and one on another, as TF_CONFIG tells.
+TEST(EquivalenceTest, SumsByHostsHaveTheSameBitsHoweverTheyTravel) {
+  v1::JobSpec spec = LargeJob("units: 1025");
+  const FitResult in_shared_memory = FitOn(3, spec, /*ranks_per_host=*/2);
+  EXPECT_EQ(in_shared_memory.cluster.exchange(), "messages between 2 hosts, shared memory within");
+  EXPECT_THAT(in_shared_memory.cluster.paths(), ElementsAre("-su", "s-u", "uu-"));
+  spec.mutable_communication_options()->set_implementation(v1::CommunicationOptions::GRPC);
+  const FitResult by_messages = FitOn(3, spec, /*ranks_per_host=*/2);
+  EXPECT_EQ(by_messages.cluster.exchange(), "messages between 2 hosts, messages within");
+  EXPECT_THAT(by_messages.cluster.paths(), ElementsAre("-uu", "u-u", "uu-"));
+  EXPECT_EQ(by_messages.bytes, in_shared_memory.bytes);
+  ExpectClose(FitOn(1, spec).model, in_shared_memory.model, kRuleE);
 }
 
 TEST(EquivalenceTest, A09AWorkerThatStartsAnewGetsLargeWeightsFromTheChief) {

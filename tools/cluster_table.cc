@@ -1,6 +1,8 @@
 #include "tools/cluster_table.h"
 
 #include <algorithm>
+#include <set>
+#include <string>
 #include <vector>
 
 #include "absl/strings/str_cat.h"
@@ -26,6 +28,53 @@ std::string OutcomeLine(const v1::Cluster& cluster) {
                       " ranks missing: ", absl::StrJoin(missing, ", "), "\n");
 }
 
+std::string NameOfPath(char path) {
+  switch (path) {
+    case 's':
+      return "shared memory";
+    case 'u':
+      return "unix-domain sockets";
+    case 't':
+      return "TCP";
+    default:
+      return absl::StrCat("path ", std::string(1, path));  // of a later version
+  }
+}
+
+// The kinds of paths between two ranks.
+std::set<char> PathsIn(const v1::Cluster& cluster) {
+  std::set<char> paths;
+  for (const std::string& row : cluster.paths()) paths.insert(row.begin(), row.end());
+  paths.erase('-');
+  return paths;
+}
+
+std::string PathTable(const v1::Cluster& cluster) {
+  std::vector<TextTable::Column> columns = {{"rank", TextTable::Align::kRight}};
+  for (int rank = 0; rank < cluster.paths_size(); ++rank) columns.push_back({absl::StrCat(rank)});
+  TextTable table(columns);
+  for (int rank = 0; rank < cluster.paths_size(); ++rank) {
+    std::vector<std::string> row = {absl::StrCat(rank)};
+    for (const char path : cluster.paths(rank)) row.emplace_back(1, path);
+    row.resize(columns.size());
+    table.AddRow(row);
+  }
+  return table.ToString();
+}
+
+std::string ExchangeText(const v1::Cluster& cluster) {
+  std::string text = absl::StrCat("In the last job the ranks exchanged by ", cluster.exchange());
+  const std::set<char> paths = PathsIn(cluster);
+  if (paths.size() == 1 && *paths.begin() != 's')
+    absl::StrAppend(&text, ", every pair over ", NameOfPath(*paths.begin()));
+  absl::StrAppend(&text, ".\n");
+  if (paths.size() < 2) return text;
+  std::vector<std::string> legend;
+  for (const char path : paths) legend.push_back(absl::StrCat(std::string(1, path), " = ", NameOfPath(path)));
+  absl::StrAppend(&text, "Each pair over ", absl::StrJoin(legend, ", "), ":\n", PathTable(cluster));
+  return text;
+}
+
 }  // namespace
 
 bool IsComplete(const v1::Cluster& cluster) {
@@ -48,8 +97,7 @@ std::string ClusterTable(const v1::Cluster& cluster) {
                   member.pid() > 0 ? absl::StrCat(member.pid()) : "", member.hostname(), member.detail()});
   }
   std::string text = table.ToString() + OutcomeLine(cluster);
-  if (!cluster.exchange().empty())
-    absl::StrAppend(&text, "In the last job the ranks exchanged by ", cluster.exchange(), ".\n");
+  if (!cluster.exchange().empty()) absl::StrAppend(&text, ExchangeText(cluster));
   return text;
 }
 

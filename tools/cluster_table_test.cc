@@ -40,6 +40,31 @@ TEST(ClusterTableTest, SaysHowTheRanksExchanged) {
               EndsWith("In the last job the ranks exchanged by messages: rank 1 is on another host.\n"));
 }
 
+TEST(ClusterTableTest, SaysWhichPathEveryPairTook) {
+  v1::Cluster cluster;
+  cluster.set_exchange("messages");
+  for (const char* row : {"-t", "t-"}) cluster.add_paths(row);
+  EXPECT_THAT(ClusterTable(cluster),
+              EndsWith("In the last job the ranks exchanged by messages, every pair over TCP.\n"));
+  cluster.set_exchange("shared memory");
+  cluster.clear_paths();
+  for (const char* row : {"-s", "s-"}) cluster.add_paths(row);
+  EXPECT_THAT(ClusterTable(cluster), EndsWith("In the last job the ranks exchanged by shared memory.\n"));
+}
+
+TEST(ClusterTableTest, PathsThatDifferAreATable) {
+  v1::Cluster cluster;
+  cluster.set_exchange("messages between 2 hosts, shared memory within");
+  for (const char* row : {"-st", "s-u", "tu-"}) cluster.add_paths(row);
+  EXPECT_THAT(ClusterTable(cluster),
+              EndsWith("exchanged by messages between 2 hosts, shared memory within.\n"
+                       "Each pair over s = shared memory, t = TCP, u = unix-domain sockets:\n"
+                       "rank  0  1  2\n"
+                       "   0  -  s  t\n"
+                       "   1  s  -  u\n"
+                       "   2  t  u  -\n"));
+}
+
 TEST(ClusterTableTest, NamesTheMissingAndWhy) {
   v1::Cluster cluster;
   *cluster.add_members() = Member(0, "joined");

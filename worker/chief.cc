@@ -284,7 +284,11 @@ void Chief::ProbeMissing() {
 v1::Cluster Chief::Describe(const std::vector<std::string>& names) const {
   MutexLock lock(&mutex_);
   v1::Cluster cluster;
-  if (runner_ != nullptr) cluster.set_exchange(runner_->medium());
+  if (runner_ != nullptr) {
+    const JobRunner::Exchange exchange = runner_->exchange();
+    cluster.set_exchange(exchange.medium);
+    cluster.mutable_paths()->Assign(exchange.paths.begin(), exchange.paths.end());
+  }
   for (size_t rank = 0; rank < membership_.members().size(); ++rank) {
     const Member& member = membership_.members()[rank];
     v1::Cluster::Member* out = cluster.add_members();

@@ -91,13 +91,18 @@ void JobRunner::RunOne(const Request& request) {
         std::unique_ptr<Transport> transport,
         connector_->Connect(Hash64(request.start.job_id()), request.start.generation(),
                             body_->Connections(request.start), absl::Now() + options_.connect_timeout));
-    ASSIGN_OR_RETURN(communicator,
-                     Communicator::Create(std::move(transport), body_->Communication(request.start)));
+    CommunicatorOptions options = body_->Communication(request.start);
+    options.host_of_rank = options_.host_of_rank;
+    ASSIGN_OR_RETURN(communicator, Communicator::Create(std::move(transport), options));
     {
       MutexLock lock(&mutex_);
       if (ended_) return cause_;
       communicator_ = communicator.get();
-      medium_ = communicator->medium();
+    }
+    ASSIGN_OR_RETURN(std::vector<std::string> paths, communicator->AllGather(communicator->paths()));
+    {
+      MutexLock lock(&mutex_);
+      exchange_ = {communicator->medium(), std::move(paths)};
     }
     LOG(INFO) << "job " << request.start.job_id() << " generation " << request.start.generation()
               << ": the ranks exchange by " << communicator->medium();
@@ -111,9 +116,9 @@ void JobRunner::RunOne(const Request& request) {
   communicator_ = nullptr;
 }
 
-std::string JobRunner::medium() const {
+JobRunner::Exchange JobRunner::exchange() const {
   MutexLock lock(&mutex_);
-  return medium_;
+  return exchange_;
 }
 
 void JobRunner::Report(const Request& request, const absl::StatusOr<v1::JobSummary>& result) {

@@ -57,6 +57,7 @@ class JobRunner {
     int rank = 0;
     absl::Duration connect_timeout = absl::Seconds(30);
     absl::Duration hold = absl::Seconds(10);
+    std::vector<int> host_of_rank;  // as in CommunicatorOptions
   };
 
   // Nothing is owned. `on_outcome` is called on the runner's thread.
@@ -73,8 +74,13 @@ class JobRunner {
   // Ends whatever runs, with this cause.
   void EndAll(const absl::Status& cause);
 
-  // Communicator::medium of the job that was connected last; empty before the first.
-  std::string medium() const;
+  // How the ranks of a job exchange.
+  struct Exchange {
+    std::string medium;              // Communicator::medium
+    std::vector<std::string> paths;  // Communicator::paths, of each rank
+  };
+  // Of the job that was connected last; empty before the first.
+  Exchange exchange() const;
 
  private:
   struct Request {
@@ -100,7 +106,7 @@ class JobRunner {
   bool ended_ ABSL_GUARDED_BY(mutex_) = false;                    // End has come for the running job
   absl::Status cause_ ABSL_GUARDED_BY(mutex_);                    // why, if it must stop
   Communicator* communicator_ ABSL_GUARDED_BY(mutex_) = nullptr;  // of the running job
-  std::string medium_ ABSL_GUARDED_BY(mutex_);
+  Exchange exchange_ ABSL_GUARDED_BY(mutex_);
   bool stopping_ ABSL_GUARDED_BY(mutex_) = false;
   std::thread thread_;
 };

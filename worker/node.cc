@@ -7,6 +7,8 @@
 #include <grpcpp/server_builder.h>
 
 #include <algorithm>
+#include <map>
+#include <string>
 #include <utility>
 #include <vector>
 
@@ -84,6 +86,17 @@ v1::Identity SelfIdentity(const NodeOptions& options, const std::string& address
   v1::Identity self = MakeIdentity(options.cluster, address);
   self.set_has_own_job(!options.accepts_jobs);
   return self;
+}
+
+// Ranks that TF_CONFIG puts on one host have the same number.
+std::vector<int> HostOfRank(const std::vector<std::string>& addresses) {
+  std::map<std::string, int> number_of_host;
+  std::vector<int> host_of_rank;
+  for (const std::string& address : addresses) {
+    const std::string host = address.substr(0, address.rfind(':'));
+    host_of_rank.push_back(number_of_host.emplace(host, number_of_host.size()).first->second);
+  }
+  return host_of_rank;
 }
 
 GrpcTransportOptions TransportOptions(const NodeOptions& options) {
@@ -196,6 +209,7 @@ absl::Status NodeImpl::Listen() {
 
   JobRunner::Options runner_options;
   runner_options.rank = self_.rank();
+  runner_options.host_of_rank = HostOfRank(options_.cluster.addresses);
   runner_ = std::make_unique<JobRunner>(
       runner_options, &connector_, body_.get(),
       [this](const v1::JobOutcome& outcome, const v1::JobSummary& summary) { OnOutcome(outcome, summary); });
