@@ -1,5 +1,6 @@
 #include "base/cpu.h"
 
+#include <cpuid.h>
 #include <sched.h>
 
 #include <algorithm>
@@ -41,11 +42,16 @@ int CgroupProcessors() {
   return QuotaProcessors(quota, period);
 }
 
+// clang 14 does not know the name.
+bool HasF16c() {
+  unsigned eax = 0, ebx = 0, ecx = 0, edx = 0;
+  return __get_cpuid(1, &eax, &ebx, &ecx, &edx) != 0 && (ecx & bit_F16C) != 0;
+}
+
 }  // namespace
 
 absl::Status CheckProcessor() {
-  if (__builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma") && __builtin_cpu_supports("f16c"))
-    return absl::OkStatus();
+  if (__builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma") && HasF16c()) return absl::OkStatus();
   return absl::FailedPreconditionError(
       "this processor has no AVX2, FMA and F16C instructions, which lockstep needs");
 }

@@ -7,9 +7,6 @@
 namespace lockstep {
 namespace {
 
-// Segments between two ranks at a time: one travels while the one before is passed on.
-constexpr int64_t kWindow = 4;
-
 int Rounds(int world_size) {
   int rounds = 0;
   while ((1 << rounds) < world_size) ++rounds;
@@ -23,6 +20,7 @@ class Broadcaster {
         step_(step),
         bytes_(bytes),
         segment_bytes_(exchange->options().segment_bytes),
+        window_(exchange->options().window),
         num_segments_((bytes.size() + segment_bytes_ - 1) / segment_bytes_),
         exchange_(exchange),
         receives_(num_segments_),
@@ -32,18 +30,18 @@ class Broadcaster {
     int64_t posted = 0;
     for (int64_t s = 0; s < num_segments_; ++s) {
       if (route_.parent >= 0) {
-        for (; posted < std::min(num_segments_, s + kWindow); ++posted) {
+        for (; posted < std::min(num_segments_, s + window_); ++posted) {
           exchange_->Receive(At(route_.parent, posted), ReceiveMode::kOverwrite, {{}, {}, Segment(posted)},
                              &receives_[posted]);
         }
         RETURN_IF_ERROR(exchange_->WaitReceived(At(route_.parent, s), Segment(s).size(), &receives_[s]));
       }
-      if (s >= kWindow) RETURN_IF_ERROR(WaitSent(s - kWindow));
+      if (s >= window_) RETURN_IF_ERROR(WaitSent(s - window_));
       for (size_t child = 0; child < route_.children.size(); ++child) {
         exchange_->Send(At(route_.children[child], s), {{}, {}, Segment(s)}, Sent(s, child));
       }
     }
-    for (int64_t s = std::max<int64_t>(0, num_segments_ - kWindow); s < num_segments_; ++s) {
+    for (int64_t s = std::max<int64_t>(0, num_segments_ - window_); s < num_segments_; ++s) {
       RETURN_IF_ERROR(WaitSent(s));
     }
     return absl::OkStatus();
@@ -68,6 +66,7 @@ class Broadcaster {
   const int step_;
   const absl::Span<std::byte> bytes_;
   const size_t segment_bytes_;
+  const int64_t window_;
   const int64_t num_segments_;
   Exchange* const exchange_;
   std::vector<Completion> receives_;

@@ -223,6 +223,9 @@ absl::Status CheckOptions(int world_size, const CommunicatorOptions& options) {
   if (options.algorithm == Algorithm::kRing && options.compression != Compression::kNone) {
     return absl::InvalidArgumentError("a ring passes partial sums on, which cannot be compressed");
   }
+  if (options.window < 1) {
+    return absl::InvalidArgumentError(absl::StrCat("window is ", options.window, "; it must be positive"));
+  }
   if (options.most_cost_measurements < 1) {
     return absl::InvalidArgumentError(
         absl::StrCat("most_cost_measurements is ", options.most_cost_measurements, "; it must be positive"));

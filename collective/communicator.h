@@ -70,6 +70,10 @@ struct CommunicatorOptions {
   // A chunk travels in segments of at most this many bytes, so that receiving, adding and sending overlap.
   // 1 MiB was the best message size over TCP (docs/performance.md).
   size_t segment_bytes = size_t{1} << 20;
+  // Segments of one operation that are under way at once, so that one is added while another travels. A rank
+  // that is ahead has so many waiting at a slower one, and no other flow control is needed. 1, 2 and 4 were
+  // measured alike; 8 and more were slower, because the receiver's memory grew.
+  int window = 2;
   // kAuto measures each algorithm at most so many times per size. One is enough where nothing disturbs.
   int most_cost_measurements = 8;
   // How long to wait for a peer that is alive but does not arrive.

@@ -543,6 +543,9 @@ TEST(CommunicatorTest, RefusesOptionsThatMakeNoSense) {
   options.compression = Compression::kFloat16;
   EXPECT_THAT(create(options), StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("partial sums")));
   options = CommunicatorOptions();
+  options.window = 0;
+  EXPECT_THAT(create(options), StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("window is 0")));
+  options = CommunicatorOptions();
   options.most_cost_measurements = 0;
   EXPECT_THAT(create(options),
               StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("most_cost_measurements")));

@@ -12,8 +12,8 @@
 namespace lockstep {
 namespace {
 
-// One segment is summed while another travels.
-constexpr int kWindow = 2;
+// One segment is summed while the next one travels.
+constexpr int64_t kLeastWindow = 2;
 
 // Of floats of one segment for all peers together: what is kept in encoded form grows with the ranks.
 constexpr size_t kMostSegmentsBytes = size_t{4} << 20;
@@ -36,16 +36,17 @@ class CompressedAllReducer {
         compression_(exchange->options().compression),
         segment_bytes_(SegmentBytes(exchange->options().segment_bytes, n_)),
         slot_bytes_(Aligned(segment_bytes_)),
+        window_(std::max<int64_t>(kLeastWindow, exchange->options().window)),
         cut_(buffers, n_, segment_bytes_),
         exchange_(exchange),
-        scratch_(exchange->Scratch(kWindow * kNumSlots(n_) * slot_bytes_)) {}
+        scratch_(exchange->Scratch(window_ * kNumSlots(n_) * slot_bytes_)) {}
 
   // Waits in the order in which segments were posted, which is the same on all ranks.
   absl::Status Run() {
     const int64_t num_segments = cut_.num_segments();
     RETURN_IF_ERROR(exchange_->CheckNumSegments(num_segments));
-    for (int64_t next = 0; next < num_segments + kWindow; ++next) {
-      std::unique_ptr<Segment>& place = under_way_[next % kWindow];
+    for (int64_t next = 0; next < num_segments + window_; ++next) {
+      std::unique_ptr<Segment>& place = under_way_[next % window_];
       if (place != nullptr) RETURN_IF_ERROR(Finish(place.get()));
       place = nullptr;
       if (next < num_segments) {
@@ -53,7 +54,7 @@ class CompressedAllReducer {
         Collect(place.get());
       }
       // While this one travels, the one before is summed.
-      if (next > 0 && next <= num_segments) RETURN_IF_ERROR(Reduce(under_way_[(next - 1) % kWindow].get()));
+      if (next > 0 && next <= num_segments) RETURN_IF_ERROR(Reduce(under_way_[(next - 1) % window_].get()));
     }
     return absl::OkStatus();
   }
@@ -94,7 +95,7 @@ class CompressedAllReducer {
   };
   Slot SlotOf(size_t index, const Segment* segment, const ReduceBuffers& like) const {
     std::byte* const memory =
-        scratch_.data() + ((segment->index % kWindow) * kNumSlots(n_) + index) * slot_bytes_;
+        scratch_.data() + ((segment->index % window_) * kNumSlots(n_) + index) * slot_bytes_;
     auto* const doubles = reinterpret_cast<double*>(memory);
     auto* const halves = reinterpret_cast<uint16_t*>(doubles + like.doubles.size());
     return {{doubles, like.doubles.size()}, {halves, like.floats.size()}};
@@ -112,7 +113,7 @@ class CompressedAllReducer {
   // Where the contributions of the others are summed; as long as the floats themselves.
   ReduceBuffers Collected(const Segment* segment) const {
     std::byte* const memory =
-        scratch_.data() + ((segment->index % kWindow) * kNumSlots(n_) + 3 * (n_ - 1) + 1) * slot_bytes_;
+        scratch_.data() + ((segment->index % window_) * kNumSlots(n_) + 3 * (n_ - 1) + 1) * slot_bytes_;
     return PlaceIn(memory, Part(0, segment));
   }
 
@@ -203,10 +204,11 @@ class CompressedAllReducer {
   const Compression compression_;
   const size_t segment_bytes_;
   const size_t slot_bytes_;
+  const int64_t window_;
   const ChunkedBuffers cut_;
   Exchange* const exchange_;
   const absl::Span<std::byte> scratch_;
-  std::unique_ptr<Segment> under_way_[kWindow];
+  std::vector<std::unique_ptr<Segment>> under_way_ = std::vector<std::unique_ptr<Segment>>(window_);
 };
 
 }  // namespace

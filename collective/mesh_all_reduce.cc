@@ -11,9 +11,6 @@
 namespace lockstep {
 namespace {
 
-// As in the ring: one segment is summed while another travels.
-constexpr int kWindow = 2;
-
 // The two hops.
 constexpr int kCollect = Exchange::kCollectStep;
 constexpr int kSpread = Exchange::kSpreadStep;
@@ -24,7 +21,8 @@ class MeshAllReducer {
       : n_(exchange->world_size()),
         cut_(buffers, n_, exchange->options().segment_bytes),
         segment_bytes_(exchange->options().segment_bytes),
-        scratch_(exchange->Scratch(n_ > 2 ? kWindow * segment_bytes_ : 0)),
+        window_(exchange->options().window),
+        scratch_(exchange->Scratch(n_ > 2 ? window_ * segment_bytes_ : 0)),
         exchange_(exchange) {}
 
   // Waits in the order in which segments were posted, which is the same on all ranks.
@@ -32,7 +30,7 @@ class MeshAllReducer {
     RETURN_IF_ERROR(exchange_->CheckNumSegments(cut_.num_segments()));
     int64_t next_segment = 0;
     while (true) {
-      while (under_way_.size() < kWindow && next_segment < cut_.num_segments()) {
+      while (under_way_.size() < window_ && next_segment < cut_.num_segments()) {
         under_way_.push_back(std::make_unique<Segment>(next_segment++, n_));
         Collect(under_way_.back().get());
       }
@@ -74,7 +72,7 @@ class MeshAllReducer {
   ReduceBuffers Collected(const Segment* segment) const {
     const ReduceBuffers own = Part(rank(), segment);
     if (n_ == 2) return own;
-    return PlaceIn(&scratch_[(segment->index % kWindow) * segment_bytes_], own);
+    return PlaceIn(&scratch_[(segment->index % window_) * segment_bytes_], own);
   }
 
   void Collect(Segment* segment) {
@@ -152,6 +150,7 @@ class MeshAllReducer {
   const int n_;
   const ChunkedBuffers cut_;
   const size_t segment_bytes_;
+  const size_t window_;
   const absl::Span<std::byte> scratch_;
   Exchange* const exchange_;
   std::deque<std::unique_ptr<Segment>> under_way_;

@@ -11,17 +11,14 @@
 namespace lockstep {
 namespace {
 
-// Each segment runs through all steps of the schedule on its own, and a few segments are under way at once,
-// so that one is added while others travel. A new one starts when one has finished its way round: so a rank
-// that is ahead has at most kWindow segments waiting at a slower one, and no other flow control is needed.
-// 1, 2 and 4 were measured alike; 8 and more were slower, because the receiver's memory grew.
-constexpr int kWindow = 2;
-
+// Each segment runs through all steps of the schedule on its own, and a window of segments is under way at
+// once. A new one starts when one has finished its way round.
 class RingAllReducer {
  public:
   RingAllReducer(const ReduceBuffers& buffers, Exchange* exchange)
       : cut_(buffers, exchange->world_size(), exchange->options().segment_bytes),
         schedule_(exchange->rank(), exchange->world_size()),
+        window_(exchange->options().window),
         exchange_(exchange) {}
 
   // Waiting for steps in the order in which they were posted makes all ranks send in the same order, which is
@@ -30,7 +27,7 @@ class RingAllReducer {
     RETURN_IF_ERROR(exchange_->CheckNumSegments(cut_.num_segments()));
     int64_t next_segment = 0;
     while (true) {
-      while (under_way_.size() < kWindow && next_segment < cut_.num_segments()) {
+      while (under_way_.size() < window_ && next_segment < cut_.num_segments()) {
         under_way_.push_back(std::make_unique<Segment>(next_segment++, schedule_.num_steps()));
         RETURN_IF_ERROR(Post(under_way_.back().get()));
       }
@@ -105,6 +102,7 @@ class RingAllReducer {
 
   const ChunkedBuffers cut_;
   const RingSchedule schedule_;
+  const size_t window_;
   Exchange* const exchange_;
   std::deque<std::unique_ptr<Segment>> under_way_;
 };

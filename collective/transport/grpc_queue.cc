@@ -11,25 +11,18 @@
 namespace lockstep {
 namespace {
 
-// How long the queue's own thread stays away after the last wait. Longer than the pause between the
-// operations of a step, shorter than anybody waits for a farewell.
-constexpr absl::Duration kLease = absl::Milliseconds(2);
-
 // A driver looks at its completion at least this often: a completion may be done by an event of another
 // thread (an Abort, a slice that gRPC lets go of elsewhere).
 constexpr absl::Duration kDriveSlice = absl::Milliseconds(5);
-
-// How long after the last event a driver polls before it sleeps: waking up takes longer than most messages
-// of a small all-reduce (docs/performance.md).
-constexpr absl::Duration kPollTime = absl::Microseconds(200);
 
 // A deadline that lies in the past.
 constexpr absl::Time kAtOnce = absl::UnixEpoch();
 
 }  // namespace
 
-GrpcQueue::GrpcQueue(std::unique_ptr<grpc::ServerCompletionQueue> queue, Handler* handler)
-    : queue_(std::move(queue)), handler_(handler) {}
+GrpcQueue::GrpcQueue(std::unique_ptr<grpc::ServerCompletionQueue> queue, Handler* handler,
+                     const Options& options)
+    : queue_(std::move(queue)), handler_(handler), options_(options) {}
 
 GrpcQueue::~GrpcQueue() { Shutdown(); }
 
@@ -54,7 +47,7 @@ bool GrpcQueue::DriveUntil(Completion* completion, absl::Time deadline, Waiting 
     ++num_drivers_;
   }
   absl::Time now = absl::Now();
-  const absl::Duration poll_time = waiting == Waiting::kPolling ? kPollTime : absl::ZeroDuration();
+  const absl::Duration poll_time = waiting == Waiting::kPolling ? options_.poll_time : absl::ZeroDuration();
   absl::Time poll_end = now + poll_time;
   bool done = false;
   while (!(done = completion->done()) && now < deadline) {
@@ -70,7 +63,7 @@ bool GrpcQueue::DriveUntil(Completion* completion, absl::Time deadline, Waiting 
   }
   MutexLock lock(&mutex_);
   --num_drivers_;
-  lease_end_ = now + kLease;
+  lease_end_ = now + options_.lease;
   return done;
 }
 
@@ -99,7 +92,7 @@ void GrpcQueue::AwaitTurn() {
   MutexLock lock(&mutex_);
   while (!MayTakeTurn()) {
     // Again after a while, rather than be told by every driver that it has finished.
-    mutex_.AwaitWithDeadline(Condition(&shut_down_), std::max(lease_end_, absl::Now() + kLease));
+    mutex_.AwaitWithDeadline(Condition(&shut_down_), std::max(lease_end_, absl::Now() + options_.lease));
   }
 }
 

@@ -31,8 +31,14 @@ class GrpcQueue {
     virtual absl::Time OnTime() = 0;
   };
 
+  // As in GrpcTransportOptions.
+  struct Options {
+    absl::Duration poll_time;
+    absl::Duration lease;
+  };
+
   // `handler` outlives the queue.
-  GrpcQueue(std::unique_ptr<grpc::ServerCompletionQueue> queue, Handler* handler);
+  GrpcQueue(std::unique_ptr<grpc::ServerCompletionQueue> queue, Handler* handler, const Options& options);
   ~GrpcQueue();  // Shutdown, if Start was called
 
   // For starting operations on.
@@ -63,6 +69,7 @@ class GrpcQueue {
 
   const std::unique_ptr<grpc::ServerCompletionQueue> queue_;
   Handler* const handler_;
+  const Options options_;
   std::thread thread_;
 
   Mutex mutex_;

@@ -56,7 +56,8 @@ class GrpcQueueTest : public ::testing::Test {
   void SetUp() override {
     grpc::ServerBuilder builder;
     builder.AddListeningPort("127.0.0.1:0", grpc::InsecureServerCredentials());
-    queue_ = std::make_unique<GrpcQueue>(builder.AddCompletionQueue(), &recorder_);
+    queue_ = std::make_unique<GrpcQueue>(builder.AddCompletionQueue(), &recorder_,
+                                         GrpcQueue::Options{absl::Microseconds(100), absl::Milliseconds(2)});
     server_ = builder.BuildAndStart();
     ASSERT_NE(server_, nullptr);
     queue_->Start();

@@ -59,7 +59,8 @@ class GrpcTransportService::Impl : public GrpcGroupHost, public GrpcQueue::Handl
   void RegisterWith(grpc::ServerBuilder* builder) {
     ConfigurePeerServer(options_, builder);
     builder->RegisterService(&service_);
-    queue_ = std::make_unique<GrpcQueue>(builder->AddCompletionQueue(), this);
+    queue_ = std::make_unique<GrpcQueue>(builder->AddCompletionQueue(), this,
+                                         GrpcQueue::Options{options_.poll_time, options_.queue_lease});
   }
 
   void Start() {
