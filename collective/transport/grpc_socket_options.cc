@@ -16,6 +16,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "base/file_descriptor.h"
+#include "base/mutex.h"
 
 // gRPC takes a socket mutator in its public interface (ChannelArguments::SetSocketMutator), but does not
 // install what one is made of: src/core/lib/iomgr/socket_mutator.h. The test sees the options arrive.
@@ -67,10 +68,12 @@ class Mutator : public grpc_socket_mutator {
   explicit Mutator(const SocketOptions& options) : options_(options) {
     static constexpr grpc_socket_mutator_vtable kTable = {nullptr, &Compare, &Destroy, &Mutate};
     grpc_socket_mutator_init(this, &kTable);
+    HandOver(this);
   }
 
  private:
   static bool Mutate(const grpc_mutate_socket_info* info, grpc_socket_mutator* mutator) {
+    TakeOver(mutator);
     if (info->usage == GRPC_FD_SERVER_LISTENER_USAGE) return true;
     const SocketOptions& options = static_cast<Mutator*>(mutator)->options_;
     if (DomainOf(info->fd) == AF_UNIX) {
@@ -83,7 +86,10 @@ class Mutator : public grpc_socket_mutator {
   }
   // Connections whose options differ are not shared.
   static int Compare(grpc_socket_mutator* a, grpc_socket_mutator* b) { return a < b ? -1 : a > b; }
-  static void Destroy(grpc_socket_mutator* mutator) { delete static_cast<Mutator*>(mutator); }
+  static void Destroy(grpc_socket_mutator* mutator) {
+    TakeOver(mutator);
+    delete static_cast<Mutator*>(mutator);
+  }
 
   const SocketOptions options_;
 };
