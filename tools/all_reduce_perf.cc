@@ -310,8 +310,8 @@ absl::Status RunProcess(const Flags& flags, const std::vector<int64_t>& sizes,
   if (flags.transport == "unix") options.own_address = addresses[rank];
   GrpcTransportService service(options);
   grpc::ServerBuilder builder;
-  builder.AddListeningPort(addresses[rank], grpc::InsecureServerCredentials());
   service.RegisterWith(&builder);
+  builder.AddListeningPort(addresses[rank], grpc::InsecureServerCredentials());
   const std::unique_ptr<grpc::Server> server = builder.BuildAndStart();
   if (server == nullptr) return absl::UnavailableError(absl::StrCat("cannot listen on ", addresses[rank]));
   service.Start();

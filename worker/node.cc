@@ -193,12 +193,12 @@ absl::Status NodeImpl::Listen() {
   grpc::ServerBuilder builder;
   // Two servers on one port would each get half of the connections.
   builder.AddChannelArgument(GRPC_ARG_ALLOW_REUSEPORT, 0);
+  transport_service_.RegisterWith(&builder);
   int port = 0;
   builder.AddListeningPort(address_, grpc::InsecureServerCredentials(), &port);
   if (chief_service_ != nullptr) builder.RegisterService(chief_service_.get());
   if (forwarding_service_ != nullptr) builder.RegisterService(forwarding_service_.get());
   builder.RegisterService(membership_service_.get());
-  transport_service_.RegisterWith(&builder);
   server_ = builder.BuildAndStart();
   if (server_ == nullptr || port == 0) {
     return absl::FailedPreconditionError(

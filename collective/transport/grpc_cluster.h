@@ -27,9 +27,9 @@ class GrpcNode {
   // With an own_address, it is reached through a unix-domain socket under that name, otherwise through TCP.
   explicit GrpcNode(const GrpcTransportOptions& options = GrpcTransportOptions()) : service_(options) {
     grpc::ServerBuilder builder;
+    service_.RegisterWith(&builder);
     int port = 0;
     builder.AddListeningPort("127.0.0.1:0", grpc::InsecureServerCredentials(), &port);
-    service_.RegisterWith(&builder);
     server_ = builder.BuildAndStart();
     address_ = options.own_address.empty() ? absl::StrCat("127.0.0.1:", port) : options.own_address;
     service_.Start();

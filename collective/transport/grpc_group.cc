@@ -264,7 +264,14 @@ bool GrpcGroup::IsCurrentLocked(const GrpcStream* stream) const {
 }
 
 void GrpcGroup::OnStartedLocked(GrpcStream* stream, bool ok) {
-  if (!ok) {
+  const bool detour = ok && stream->is_client() && !stream->IsLocal() &&
+                      host_->IsReachedLocally(peers_[stream->peer].address);
+  if (detour) {
+    // The peer began to listen while it was being called. Its socket comes before its port; it has not been
+    // told who calls.
+    stream->eof = true;
+    stream->Cancel();
+  } else if (!ok) {
     stream->eof = true;
   } else {
     stream->started = true;

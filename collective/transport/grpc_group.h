@@ -34,6 +34,8 @@ class GrpcGroupHost {
   virtual ~GrpcGroupHost() = default;
   virtual Mutex* mutex() = 0;
   virtual const GrpcTransportOptions& options() const = 0;
+  // Whether the daemon at `address` can be reached through a unix-domain socket.
+  virtual bool IsReachedLocally(const std::string& address) const = 0;
   // Calls a peer. The host owns the stream until it is over.
   virtual GrpcStream* OpenStreamLocked(const std::string& address, int connection) = 0;
   // Works off the completion queue in the calling thread; whether `completion` was done before `deadline`.

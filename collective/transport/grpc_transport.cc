@@ -107,10 +107,12 @@ class GrpcTransportService::Impl : public GrpcGroupHost, public GrpcQueue::Handl
   Mutex* mutex() override { return &mutex_; }
   const GrpcTransportOptions& options() const override { return options_; }
 
+  bool IsReachedLocally(const std::string& address) const override {
+    return !options_.own_address.empty() && IsServed(UnixTargetOf(address));
+  }
+
   GrpcStream* OpenStreamLocked(const std::string& address, int connection) override {
-    const std::string unix_target = UnixTargetOf(address);
-    const std::string& target =
-        !options_.own_address.empty() && IsServed(unix_target) ? unix_target : address;
+    const std::string target = IsReachedLocally(address) ? UnixTargetOf(address) : address;
     std::shared_ptr<grpc::Channel>& channel = channels_[{target, connection}];
     if (channel == nullptr) channel = MakePeerChannel(target, options_);
     grpc::GenericStub stub(channel);

@@ -90,7 +90,9 @@ class GrpcTransportService {
   explicit GrpcTransportService(GrpcTransportOptions options = GrpcTransportOptions());
   ~GrpcTransportService();  // Shutdown
 
-  // Adds the service, its completion queue and its limits (message size, pings) to a server.
+  // Adds the service, its completion queue and its limits (message size, pings) to a server, and a
+  // unix-domain socket for peers of the same host. To be called before ports are added: whoever reaches the
+  // port finds the socket as well.
   void RegisterWith(grpc::ServerBuilder* builder);
   // After BuildAndStart: begins to take calls.
   void Start();
