@@ -141,8 +141,13 @@ std::string JobJson(const v1::Job& job) {
 }
 
 std::string ClusterJson(const v1::Cluster& cluster) {
-  Json json = {{"complete", IsComplete(cluster)}, {"error", cluster.error()}, {"members", Json::array()}};
+  Json json = {{"complete", IsComplete(cluster)},
+               {"error", cluster.error()},
+               {"members", Json::array()},
+               {"exchange", cluster.exchange()},
+               {"paths", Json::array()}};
   for (const v1::Cluster::Member& member : cluster.members()) json["members"].push_back(ToJson(member));
+  for (const std::string& row : cluster.paths()) json["paths"].push_back(row);
   return OneLine(json);
 }
 

@@ -118,6 +118,10 @@ TEST(SubmittedJsonTest, HasTheJobAndTheWarnings) {
 TEST(ClusterJsonTest, IsCompleteOnlyIfTheChiefSaysSoOfAllRanks) {
   v1::Cluster cluster;
   EXPECT_EQ(json::parse(ClusterJson(cluster))["complete"], false);
+  cluster.set_exchange("messages");
+  for (const char* row : {"-t", "t-"}) cluster.add_paths(row);
+  EXPECT_EQ(json::parse(ClusterJson(cluster))["exchange"], "messages");
+  EXPECT_EQ(json::parse(ClusterJson(cluster))["paths"], json({"-t", "t-"}));
   cluster.add_members()->set_state("joined");
   EXPECT_EQ(json::parse(ClusterJson(cluster))["complete"], true);
   cluster.set_error("rank 0 cannot be reached");
