@@ -5,10 +5,9 @@
 #include <grpcpp/security/server_credentials.h>
 #include <grpcpp/server.h>
 #include <grpcpp/server_builder.h>
-#include <unistd.h>
 
-#include <atomic>
 #include <memory>
+#include <random>
 #include <string>
 #include <thread>
 #include <utility>
@@ -54,11 +53,11 @@ class GrpcCluster {
  public:
   explicit GrpcCluster(int world_size, GrpcTransportOptions options = GrpcTransportOptions(),
                        Sockets sockets = Sockets::kTcp) {
-    static std::atomic<int> count{0};
+    // Of all processes that run at once in this network namespace, whatever their process namespaces.
+    std::random_device random;
     for (int rank = 0; rank < world_size; ++rank) {
       // Nobody can be reached under this name but through the socket.
-      if (sockets == Sockets::kUnix)
-        options.own_address = absl::StrCat("p", getpid(), "-", count++, ".test:1");
+      if (sockets == Sockets::kUnix) options.own_address = absl::StrCat(random(), ".", random(), ".test:1");
       nodes_.push_back(std::make_unique<GrpcNode>(options));
     }
   }

@@ -6,6 +6,7 @@
 
 #include <cstddef>
 #include <cstring>
+#include <random>
 #include <string>
 
 #include "absl/strings/str_cat.h"
@@ -37,7 +38,7 @@ TEST(UnixAddressTest, FollowsFromTheAddress) {
 }
 
 TEST(UnixAddressTest, IsServedWhileSomebodyListens) {
-  const std::string target = UnixTargetOf(absl::StrCat("served.test:", getpid()));
+  const std::string target = UnixTargetOf(absl::StrCat("served.test:", std::random_device()()));
   EXPECT_FALSE(IsTaken(target));
   EXPECT_FALSE(IsServed(target));
   FileDescriptor listener = Listen(target);
@@ -48,7 +49,7 @@ TEST(UnixAddressTest, IsServedWhileSomebodyListens) {
 }
 
 TEST(UnixAddressTest, IsNotServedByAnotherUser) {
-  const std::string target = UnixTargetOf(absl::StrCat("stranger.test:", getpid()));
+  const std::string target = UnixTargetOf(absl::StrCat("stranger.test:", std::random_device()()));
   const FileDescriptor listener = Listen(target);
   EXPECT_TRUE(IsServed(target, geteuid()));
   EXPECT_FALSE(IsServed(target, geteuid() + 1));
