@@ -2,11 +2,9 @@
 
 #include <poll.h>
 #include <sys/socket.h>
-#include <sys/un.h>
 
 #include <algorithm>
 #include <cerrno>
-#include <cstddef>
 #include <cstring>
 #include <random>
 #include <utility>
@@ -14,6 +12,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "absl/time/clock.h"
+#include "base/abstract_address.h"
 #include "base/status_macros.h"
 
 namespace lockstep {
@@ -25,20 +24,6 @@ constexpr int kType = SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK;
 absl::Status SystemError(absl::string_view what, int error) {
   return absl::UnavailableError(absl::StrCat(what, ": ", std::strerror(error)));
 }
-
-struct Address {
-  sockaddr_un name{};
-  socklen_t length = 0;
-
-  // An abstract name begins with a zero byte and ends with the length.
-  explicit Address(absl::string_view text) {
-    name.sun_family = AF_UNIX;
-    const size_t size = std::min(text.size(), sizeof(name.sun_path) - 1);
-    std::memcpy(name.sun_path + 1, text.data(), size);
-    length = static_cast<socklen_t>(offsetof(sockaddr_un, sun_path) + 1 + size);
-  }
-  const sockaddr* get() const { return reinterpret_cast<const sockaddr*>(&name); }
-};
 
 absl::Status AwaitReadable(int fd, absl::Time deadline) {
   while (true) {
@@ -57,8 +42,8 @@ absl::Status AwaitReadable(int fd, absl::Time deadline) {
 absl::StatusOr<LocalSocket> LocalSocket::Connect(const std::string& name) {
   FileDescriptor fd(socket(AF_UNIX, kType, 0));
   if (!fd.valid()) return SystemError("making a local socket", errno);
-  const Address address(name);
-  if (connect(fd.get(), address.get(), address.length) != 0)
+  const AbstractAddress address(name);
+  if (connect(fd.get(), address.get(), address.size()) != 0)
     return SystemError("connecting to a local socket", errno);
   return LocalSocket(std::move(fd));
 }
@@ -118,8 +103,8 @@ absl::StatusOr<LocalListener> LocalListener::Open() {
   FileDescriptor fd(socket(AF_UNIX, kType, 0));
   if (!fd.valid()) return SystemError("making a local socket", errno);
   std::string name = absl::StrCat("lockstep-", RandomToken());
-  const Address address(name);
-  if (bind(fd.get(), address.get(), address.length) != 0 || listen(fd.get(), SOMAXCONN) != 0)
+  const AbstractAddress address(name);
+  if (bind(fd.get(), address.get(), address.size()) != 0 || listen(fd.get(), SOMAXCONN) != 0)
     return SystemError("listening on a local socket", errno);
   return LocalListener(std::move(fd), std::move(name));
 }

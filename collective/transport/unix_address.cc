@@ -1,14 +1,11 @@
 #include "collective/transport/unix_address.h"
 
 #include <sys/socket.h>
-#include <sys/un.h>
-
-#include <cstddef>
-#include <cstring>
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/string_view.h"
 #include "absl/strings/strip.h"
+#include "base/abstract_address.h"
 #include "base/file_descriptor.h"
 #include "base/hash.h"
 
@@ -19,13 +16,9 @@ constexpr absl::string_view kScheme = "unix-abstract:";
 
 // Invalid if nobody listens.
 FileDescriptor Probe(const std::string& target) {
-  const absl::string_view name = absl::StripPrefix(target, kScheme);
-  sockaddr_un address = {};
-  address.sun_family = AF_UNIX;  // sun_path[0] = 0: abstract
-  std::memcpy(address.sun_path + 1, name.data(), name.size());
-  const auto size = static_cast<socklen_t>(offsetof(sockaddr_un, sun_path) + 1 + name.size());
+  const AbstractAddress address(absl::StripPrefix(target, kScheme));
   FileDescriptor probe(socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
-  if (connect(probe.get(), reinterpret_cast<const sockaddr*>(&address), size) != 0) probe.Reset();
+  if (connect(probe.get(), address.get(), address.size()) != 0) probe.Reset();
   return probe;
 }
 

@@ -1,16 +1,14 @@
 #include "collective/transport/unix_address.h"
 
 #include <sys/socket.h>
-#include <sys/un.h>
 #include <unistd.h>
 
-#include <cstddef>
-#include <cstring>
 #include <random>
 #include <string>
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/strip.h"
+#include "base/abstract_address.h"
 #include "base/file_descriptor.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
@@ -19,13 +17,9 @@ namespace lockstep {
 namespace {
 
 FileDescriptor Listen(const std::string& target) {
-  const std::string name(absl::StripPrefix(target, "unix-abstract:"));
-  sockaddr_un address = {};
-  address.sun_family = AF_UNIX;
-  std::memcpy(address.sun_path + 1, name.data(), name.size());
-  const auto size = static_cast<socklen_t>(offsetof(sockaddr_un, sun_path) + 1 + name.size());
+  const AbstractAddress address(absl::StripPrefix(target, "unix-abstract:"));
   FileDescriptor listener(socket(AF_UNIX, SOCK_STREAM, 0));
-  EXPECT_EQ(bind(listener.get(), reinterpret_cast<const sockaddr*>(&address), size), 0);
+  EXPECT_EQ(bind(listener.get(), address.get(), address.size()), 0);
   EXPECT_EQ(listen(listener.get(), 1), 0);
   return listener;
 }
