@@ -15,13 +15,14 @@ int Rounds(int world_size) {
 
 class Broadcaster {
  public:
-  Broadcaster(const BroadcastRoute& route, int step, absl::Span<std::byte> bytes, Exchange* exchange)
+  Broadcaster(const BroadcastRoute& route, int step, absl::Span<std::byte> bytes, int64_t num_segments,
+              Exchange* exchange)
       : route_(route),
         step_(step),
         bytes_(bytes),
         segment_bytes_(exchange->options().segment_bytes),
         window_(exchange->options().window),
-        num_segments_((bytes.size() + segment_bytes_ - 1) / segment_bytes_),
+        num_segments_(num_segments),
         exchange_(exchange),
         receives_(num_segments_),
         sends_(route.children.size() * num_segments_) {}
@@ -107,10 +108,10 @@ absl::Status Broadcast(int root, absl::Span<std::byte> bytes, Exchange* exchange
   const size_t segment_bytes = exchange->options().segment_bytes;
   const auto num_segments = static_cast<int64_t>((bytes.size() + segment_bytes - 1) / segment_bytes);
   RETURN_IF_ERROR(exchange->CheckNumSegments(num_segments));
-  if (TreeIsFaster(n, num_segments)) {
-    return Broadcaster(TreeRoute(exchange->rank(), n, root), Exchange::kTreeStep, bytes, exchange).Run();
-  }
-  return Broadcaster(RingRoute(exchange->rank(), n, root), 0, bytes, exchange).Run();
+  const bool tree = TreeIsFaster(n, num_segments);
+  const BroadcastRoute route =
+      tree ? TreeRoute(exchange->rank(), n, root) : RingRoute(exchange->rank(), n, root);
+  return Broadcaster(route, tree ? Exchange::kTreeStep : 0, bytes, num_segments, exchange).Run();
 }
 
 }  // namespace lockstep

@@ -10,6 +10,7 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "base/aligned_buffer.h"
 #include "collective/communicator.h"
 
 namespace lockstep {
@@ -41,6 +42,12 @@ ReduceBuffers ChunkOf(const ReduceBuffers& buffers, int chunk, int num_chunks);
 // Buffers of the same sizes as `like` in `memory`, which is aligned for doubles and holds SizeBytes(like)
 // bytes.
 ReduceBuffers PlaceIn(std::byte* memory, const ReduceBuffers& like);
+
+// What `bytes` take in scratch memory if the next thing in it is to be aligned as well.
+inline size_t AlignedSize(size_t bytes) {
+  constexpr size_t kAlignment = AlignedBytes::kAlignment;
+  return (bytes + kAlignment - 1) / kAlignment * kAlignment;
+}
 
 inline size_t SizeBytes(const ReduceBuffers& buffers) {
   return buffers.doubles.size() * sizeof(double) + buffers.floats.size() * sizeof(float);

@@ -19,15 +19,12 @@ constexpr int64_t kLeastWindow = 2;
 constexpr size_t kMostSegmentsBytes = size_t{4} << 20;
 constexpr size_t kLeastSegmentBytes = size_t{4} << 10;
 
-constexpr size_t kAlignment = AlignedBytes::kAlignment;
-
 size_t SegmentBytes(size_t most, int world_size) {
+  constexpr size_t kAlignment = AlignedBytes::kAlignment;
   const size_t bytes =
       std::max(kLeastSegmentBytes, kMostSegmentsBytes / world_size / kAlignment * kAlignment);
   return std::min(most, bytes);
 }
-
-size_t Aligned(size_t bytes) { return (bytes + kAlignment - 1) / kAlignment * kAlignment; }
 
 class CompressedAllReducer {
  public:
@@ -35,7 +32,7 @@ class CompressedAllReducer {
       : n_(exchange->world_size()),
         compression_(exchange->options().compression),
         segment_bytes_(SegmentBytes(exchange->options().segment_bytes, n_)),
-        slot_bytes_(Aligned(segment_bytes_)),
+        slot_bytes_(AlignedSize(segment_bytes_)),
         window_(std::max<int64_t>(kLeastWindow, exchange->options().window)),
         cut_(buffers, n_, segment_bytes_),
         exchange_(exchange),

@@ -53,34 +53,33 @@ CommunicatorOptions OptionsOf(const Layout& layout, Compression compression = Co
   return options;
 }
 
+// Calls the function on each rank with room for so many floats.
+void RunOn(const Layout& layout, size_t count, Compression compression,
+           const std::function<void(Communicator*, absl::Span<float>)>& function) {
+  RunOnRanks(MakeInProcessGroup(static_cast<int>(layout.hosts.size())), OptionsOf(layout, compression),
+             [&](Communicator* communicator) {
+               std::vector<float> own(count);
+               ASSERT_OK_AND_ASSIGN(const std::unique_ptr<CollectiveBuffer> buffer,
+                                    communicator->Allocate(count * sizeof(float)));
+               function(communicator, layout.allocated ? buffer->floats() : absl::MakeSpan(own));
+             });
+}
+
+// What each rank has after an all-reduce of numbers that are not exact.
+std::vector<std::vector<float>> SumsOfUnevenNumbers(const Layout& layout, Compression compression) {
+  std::vector<std::vector<float>> sums(layout.hosts.size());
+  RunOn(layout, kCount, compression, [&sums](Communicator* communicator, absl::Span<float> values) {
+    const int rank = communicator->rank();
+    for (size_t i = 0; i < kCount; ++i) values[i] = std::sin(static_cast<float>(i * 7 + rank * 13) + 0.5f);
+    ASSERT_OK(communicator->AllReduce({{}, values}));
+    sums[rank].assign(values.begin(), values.end());
+  });
+  return sums;
+}
+
 class HierarchicalTest : public ::testing::TestWithParam<Layout> {
  protected:
   int num_ranks() const { return static_cast<int>(GetParam().hosts.size()); }
-
-  // Calls the function on each rank with room for so many floats.
-  void Run(size_t count, Compression compression,
-           const std::function<void(Communicator*, absl::Span<float>)>& function) {
-    const Layout layout = GetParam();
-    RunOnRanks(MakeInProcessGroup(num_ranks()), OptionsOf(layout, compression),
-               [&](Communicator* communicator) {
-                 std::vector<float> own(count);
-                 ASSERT_OK_AND_ASSIGN(const std::unique_ptr<CollectiveBuffer> buffer,
-                                      communicator->Allocate(count * sizeof(float)));
-                 function(communicator, layout.allocated ? buffer->floats() : absl::MakeSpan(own));
-               });
-  }
-
-  // What each rank has after an all-reduce of numbers that are not exact.
-  std::vector<std::vector<float>> SumsOfUnevenNumbers(size_t count, Compression compression) {
-    std::vector<std::vector<float>> sums(num_ranks());
-    Run(count, compression, [&](Communicator* communicator, absl::Span<float> values) {
-      const int rank = communicator->rank();
-      for (size_t i = 0; i < count; ++i) values[i] = std::sin(static_cast<float>(i * 7 + rank * 13) + 0.5f);
-      ASSERT_OK(communicator->AllReduce({{}, values}));
-      sums[rank].assign(values.begin(), values.end());
-    });
-    return sums;
-  }
 };
 
 std::vector<Layout> Layouts() {
@@ -108,7 +107,7 @@ INSTANTIATE_TEST_SUITE_P(All, HierarchicalTest, ::testing::ValuesIn(Layouts()),
 
 TEST_P(HierarchicalTest, SumsAreExactForAnyLength) {
   const int n = num_ranks();
-  Run(kCount, Compression::kNone, [n](Communicator* communicator, absl::Span<float> memory) {
+  RunOn(GetParam(), kCount, Compression::kNone, [n](Communicator* communicator, absl::Span<float> memory) {
     const int rank = communicator->rank();
     const int ranks = n * (n - 1) / 2;
     for (const size_t count : std::vector<size_t>{0, 1, 2, 3, 5, 64, kCount}) {
@@ -127,25 +126,15 @@ TEST_P(HierarchicalTest, SumsAreExactForAnyLength) {
 
 TEST_P(HierarchicalTest, AllRanksHaveTheBitsThatMessagesGive) {
   for (const Compression compression : {Compression::kNone, Compression::kBfloat16}) {
-    const std::vector<std::vector<float>> sums = SumsOfUnevenNumbers(kCount, compression);
+    const std::vector<std::vector<float>> sums = SumsOfUnevenNumbers(GetParam(), compression);
     for (const std::vector<float>& sum : sums) ASSERT_EQ(sum, sums[0]);
-    std::vector<float> by_messages;
-    RunOnRanks(MakeInProcessGroup(num_ranks()),
-               OptionsOf({GetParam().hosts, SharedMemoryUse::kNever, false}, compression),
-               [&](Communicator* communicator) {
-                 const int rank = communicator->rank();
-                 std::vector<float> values(kCount);
-                 for (size_t i = 0; i < values.size(); ++i)
-                   values[i] = std::sin(static_cast<float>(i * 7 + rank * 13) + 0.5f);
-                 ASSERT_OK(communicator->AllReduce({{}, absl::MakeSpan(values)}));
-                 if (rank == 0) by_messages = values;
-               });
-    EXPECT_EQ(by_messages, sums[0]);
+    const Layout by_messages = {GetParam().hosts, SharedMemoryUse::kNever, false};
+    EXPECT_EQ(SumsOfUnevenNumbers(by_messages, compression)[0], sums[0]);
   }
 }
 
 TEST_P(HierarchicalTest, OtherOperationsReachAllRanks) {
-  Run(1, Compression::kNone, [this](Communicator* communicator, absl::Span<float>) {
+  RunOn(GetParam(), 1, Compression::kNone, [this](Communicator* communicator, absl::Span<float>) {
     const int last = num_ranks() - 1;
     std::vector<std::byte> bytes(1000, static_cast<std::byte>(communicator->rank()));
     ASSERT_OK(communicator->Broadcast(last, absl::MakeSpan(bytes)));

@@ -2,7 +2,6 @@
 
 #include <vector>
 
-#include "base/aligned_buffer.h"
 #include "base/status_macros.h"
 #include "collective/chunked_buffers.h"
 #include "collective/sum_in_order.h"
@@ -20,8 +19,7 @@ class OneHopAllReducer {
         sends_(new Completion[n_]),
         receives_(new Completion[n_]) {
     // One slot for each other rank, each aligned as the scratch is.
-    constexpr size_t kAlignment = AlignedBytes::kAlignment;
-    const size_t bytes = (SizeBytes(buffers) + kAlignment - 1) / kAlignment * kAlignment;
+    const size_t bytes = AlignedSize(SizeBytes(buffers));
     const absl::Span<std::byte> scratch = exchange->Scratch((n_ - 1) * bytes);
     for (int rank = 0, slot = 0; rank < n_; ++rank) {
       of_rank_[rank] = rank == exchange->rank() ? buffers : PlaceIn(&scratch[bytes * slot++], buffers);

@@ -164,8 +164,8 @@ class Benchmark {
     return absl::OkStatus();
   }
 
-  // One after the other, as the tools of other libraries do; what waits for a rank that rewrites its buffer is
-  // not part of it.
+  // One after the other, as the tools of other libraries do; what waits for a rank that rewrites its buffer
+  // is not part of it.
   absl::StatusOr<double> TimeOnce(absl::Span<float> values) {
     if (flags_.fresh) std::fill(values.begin(), values.end(), 1.0f);
     if (network_ != nullptr) {
@@ -256,12 +256,17 @@ void PrintAlgorithms(const Communicator& communicator) {
   std::fprintf(stderr, "# auto: %s\n", communicator.algorithms().c_str());
 }
 
-absl::Status RunRank(const Flags& flags, const std::vector<int64_t>& sizes,
-                     std::unique_ptr<Transport> transport) {
+CommunicatorOptions OptionsOf(const Flags& flags, int64_t scale) {
   CommunicatorOptions options;
   options.algorithm = AlgorithmOf(flags.algorithm);
   options.compression = CompressionOf(flags.compression);
-  options.segment_bytes = static_cast<size_t>(flags.segment_bytes);
+  options.segment_bytes = static_cast<size_t>(flags.segment_bytes / scale);
+  return options;
+}
+
+absl::Status RunRank(const Flags& flags, const std::vector<int64_t>& sizes,
+                     std::unique_ptr<Transport> transport) {
+  CommunicatorOptions options = OptionsOf(flags, 1);
   if (flags.transport == "shm" || flags.ranks_per_host > 0) options.shared_memory = SharedMemoryUse::kAuto;
   for (int rank = 0; flags.ranks_per_host > 0 && rank < flags.ranks; ++rank)
     options.host_of_rank.push_back(rank / flags.ranks_per_host);
@@ -276,10 +281,7 @@ absl::Status RunRank(const Flags& flags, const std::vector<int64_t>& sizes,
 // A rank of a simulated network. All sizes are scaled alike.
 absl::Status RunSimulatedRank(const Flags& flags, int64_t bytes, int64_t scale,
                               std::unique_ptr<Transport> transport, SimulatedNetwork* network) {
-  CommunicatorOptions options;
-  options.algorithm = AlgorithmOf(flags.algorithm);
-  options.compression = CompressionOf(flags.compression);
-  options.segment_bytes = static_cast<size_t>(flags.segment_bytes / scale);
+  CommunicatorOptions options = OptionsOf(flags, scale);
   options.most_cost_measurements = 1;  // every run takes the same time
   ASSIGN_OR_RETURN(const std::unique_ptr<Communicator> communicator,
                    Communicator::Create(std::move(transport), options));
