@@ -61,14 +61,18 @@ void ConfigurePeerServer(const GrpcTransportOptions& options, grpc::ServerBuilde
   builder->AddChannelArgument(GRPC_ARG_HTTP2_MAX_PING_STRIKES, 0);
   builder->AddChannelArgument(GRPC_ARG_KEEPALIVE_PERMIT_WITHOUT_CALLS, 1);
   ApplySocketOptions(options.socket, builder);
-  if (options.own_address.empty()) return;
-  const std::string target = UnixTargetOf(options.own_address);
-  if (IsTaken(target)) {
-    // The server would not start at all.
+}
+
+FileDescriptor ListenForLocalPeers(const std::string& own_address, grpc::ServerBuilder* builder) {
+  const std::string target = UnixTargetOf(own_address);
+  FileDescriptor claim = Claim(target);
+  if (claim.valid()) {
+    builder->AddListeningPort(target, PeerServerCredentials());
+  } else {
+    // With a name that is taken the server would not start at all.
     LOG(WARNING) << "another process listens under " << target << ": peers of this host will use TCP";
-    return;
   }
-  builder->AddListeningPort(target, PeerServerCredentials());
+  return claim;
 }
 
 }  // namespace lockstep

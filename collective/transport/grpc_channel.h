@@ -5,6 +5,7 @@
 #include <memory>
 #include <string>
 
+#include "base/file_descriptor.h"
 #include "collective/transport/grpc_transport.h"
 
 namespace grpc {
@@ -19,9 +20,12 @@ namespace lockstep {
 std::shared_ptr<grpc::Channel> MakePeerChannel(const std::string& target,
                                                const GrpcTransportOptions& options);
 
-// The matching settings of a server, which listens for the peers of its host, too, if options.own_address
-// tells how they find it.
+// The matching settings of a server.
 void ConfigurePeerServer(const GrpcTransportOptions& options, grpc::ServerBuilder* builder);
+
+// Makes the server listen for the peers of its host too, as long as the result lives. Invalid if another
+// process has the name: they use TCP then.
+FileDescriptor ListenForLocalPeers(const std::string& own_address, grpc::ServerBuilder* builder);
 
 }  // namespace lockstep
 

@@ -9,6 +9,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/time/clock.h"
+#include "base/file_descriptor.h"
 #include "base/logging.h"
 #include "base/mutex.h"
 #include "base/status_macros.h"
@@ -58,6 +59,7 @@ class GrpcTransportService::Impl : public GrpcGroupHost, public GrpcQueue::Handl
 
   void RegisterWith(grpc::ServerBuilder* builder) {
     ConfigurePeerServer(options_, builder);
+    if (!options_.own_address.empty()) local_name_ = ListenForLocalPeers(options_.own_address, builder);
     builder->RegisterService(&service_);
     queue_ = std::make_unique<GrpcQueue>(builder->AddCompletionQueue(), this,
                                          GrpcQueue::Options{options_.poll_time, options_.queue_lease});
@@ -305,6 +307,7 @@ class GrpcTransportService::Impl : public GrpcGroupHost, public GrpcQueue::Handl
   }
 
   const GrpcTransportOptions options_;
+  FileDescriptor local_name_;
   GrpcExchangeService service_;
   std::unique_ptr<GrpcQueue> queue_;
 

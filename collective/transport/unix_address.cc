@@ -29,7 +29,14 @@ std::string UnixTargetOf(const std::string& address) {
   return absl::StrCat(kScheme, "lockstep-", HashToHex(Hash64(address)));
 }
 
-bool IsTaken(const std::string& target) { return Probe(target).valid(); }
+FileDescriptor Claim(const std::string& target) {
+  // A second name, because gRPC wants to bind the first one itself. Binding is what only one process can do.
+  const AbstractAddress address(absl::StrCat(absl::StripPrefix(target, kScheme), ".owner"));
+  FileDescriptor claim(socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0));
+  // Whoever listens without a claim is no daemon.
+  if (bind(claim.get(), address.get(), address.size()) != 0 || Probe(target).valid()) claim.Reset();
+  return claim;
+}
 
 bool IsServed(const std::string& target, uid_t user) {
   const FileDescriptor probe = Probe(target);

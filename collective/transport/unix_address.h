@@ -12,16 +12,20 @@
 
 #include <string>
 
+#include "base/file_descriptor.h"
+
 namespace lockstep {
 
 // What the daemon at `address` (HOST:PORT) listens under, for gRPC:
 // "unix-abstract:lockstep-0123456789abcdef".
 std::string UnixTargetOf(const std::string& address);
 
-// Whether anybody on this host listens under `target`, one of UnixTargetOf. Does not block.
-bool IsTaken(const std::string& target);
+// Makes `target`, one of UnixTargetOf, this process's own for as long as the result lives: of daemons that
+// start at the same moment under one name, one gets it. Invalid if another process has it or listens under
+// it.
+FileDescriptor Claim(const std::string& target);
 
-// Whether a process of `user` does: anybody may take a name.
+// Whether a process of `user` listens under `target`: anybody may take a name. Does not block.
 bool IsServed(const std::string& target, uid_t user = geteuid());
 
 }  // namespace lockstep

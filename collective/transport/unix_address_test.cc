@@ -33,13 +33,25 @@ TEST(UnixAddressTest, FollowsFromTheAddress) {
 
 TEST(UnixAddressTest, IsServedWhileSomebodyListens) {
   const std::string target = UnixTargetOf(absl::StrCat("served.test:", std::random_device()()));
-  EXPECT_FALSE(IsTaken(target));
   EXPECT_FALSE(IsServed(target));
   FileDescriptor listener = Listen(target);
-  EXPECT_TRUE(IsTaken(target));
   EXPECT_TRUE(IsServed(target));
   listener.Reset();
   EXPECT_FALSE(IsServed(target));
+}
+
+TEST(UnixAddressTest, IsClaimedOnce) {
+  const std::string target = UnixTargetOf(absl::StrCat("claimed.test:", std::random_device()()));
+  FileDescriptor claim = Claim(target);
+  EXPECT_TRUE(claim.valid());
+  EXPECT_FALSE(Claim(target).valid());
+  // The claim does not stand in the way of listening.
+  EXPECT_FALSE(IsServed(target));
+  FileDescriptor listener = Listen(target);
+  claim.Reset();
+  EXPECT_FALSE(Claim(target).valid()) << "somebody listens";
+  listener.Reset();
+  EXPECT_TRUE(Claim(target).valid());
 }
 
 TEST(UnixAddressTest, IsNotServedByAnotherUser) {
