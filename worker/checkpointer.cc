@@ -44,7 +44,8 @@ absl::StatusOr<std::unique_ptr<Checkpointer>> Checkpointer::Create(const v1::Che
   return checkpointer;
 }
 
-absl::StatusOr<std::optional<v1::CheckpointManifest>> Checkpointer::Resume(Replica* replica) {
+absl::StatusOr<std::optional<v1::CheckpointManifest>> Checkpointer::Resume(const std::string& job_id,
+                                                                           Replica* replica) {
   if (store_ == nullptr) return std::nullopt;
   std::vector<std::string> skipped;
   const absl::StatusOr<LoadedCheckpoint> newest = store_->LoadNewest(&skipped);
@@ -55,7 +56,8 @@ absl::StatusOr<std::optional<v1::CheckpointManifest>> Checkpointer::Resume(Repli
     return absl::NotFoundError(
         absl::StrCat("checkpoint.resume is REQUIRED, but ", spec_.directory(), " has no checkpoint"));
   }
-  if (spec_.resume() == v1::Checkpoint::NEVER) {
+  const bool is_own = newest.ok() && !job_id.empty() && newest->manifest().job_id() == job_id;
+  if (spec_.resume() == v1::Checkpoint::NEVER && !is_own) {
     return absl::AlreadyExistsError(
         absl::StrCat("checkpoint.resume is NEVER, but ", spec_.directory(),
                      " has checkpoints already: give another directory, or remove them"));

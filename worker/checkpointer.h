@@ -29,10 +29,10 @@ class Checkpointer {
                                                               FileSystem* file_system, FitListener* listener);
 
   // Restores the replica from the newest valid checkpoint as `resume` says and returns its manifest; empty if
-  // the job starts anew. A damaged checkpoint that was passed over is told to the listener. NOT_FOUND:
-  // REQUIRED, and there is none. ALREADY_EXISTS: NEVER, and there is one. DATA_LOSS: none is usable.
-  // FAILED_PRECONDITION: it does not fit the model.
-  absl::StatusOr<std::optional<v1::CheckpointManifest>> Resume(Replica* replica);
+  // the job starts anew. A checkpoint of the job itself, `job_id`, is always taken. A damaged checkpoint that
+  // was passed over is told to the listener. NOT_FOUND: REQUIRED, and there is none. ALREADY_EXISTS: NEVER,
+  // and there is one. DATA_LOSS: none is usable. FAILED_PRECONDITION: it does not fit the model.
+  absl::StatusOr<std::optional<v1::CheckpointManifest>> Resume(const std::string& job_id, Replica* replica);
 
   bool DueAfterStep(int64_t step) const;
   // `step`: the epoch's last one. `last`: the fit ends with this epoch.

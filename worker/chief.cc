@@ -8,7 +8,6 @@
 #include "absl/strings/str_split.h"
 #include "absl/time/clock.h"
 #include "base/logging.h"
-#include "base/status_macros.h"
 
 namespace lockstep {
 namespace {
@@ -17,7 +16,31 @@ namespace {
 constexpr absl::Duration kCancelCheck = absl::Milliseconds(100);
 // A missing rank is looked for this often.
 constexpr absl::Duration kProbeInterval = absl::Seconds(1);
+// Whoever stops the daemon does not wait longer for a rank that may be gone.
 constexpr absl::Duration kStopPatience = absl::Seconds(2);
+
+GenerationPolicy PolicyOf(const v1::JobSpec& spec, const ChiefOptions& options) {
+  GenerationPolicy policy;
+  if (spec.on_failure() != v1::JobSpec::ON_FAILURE_UNSPECIFIED) policy.on_failure = spec.on_failure();
+  policy.min_workers = std::max(1, spec.min_workers());
+  policy.join_timeout = options.join_timeout;
+  policy.rejoin_timeout = RejoinTimeout(spec);
+  policy.wind_down = options.wind_down;
+  return policy;
+}
+
+RankOutcome::Kind KindOf(const v1::JobOutcome& outcome) {
+  switch (static_cast<absl::StatusCode>(outcome.code())) {
+    case absl::StatusCode::kOk:
+      return RankOutcome::Kind::kSucceeded;
+    case absl::StatusCode::kUnavailable:
+    case absl::StatusCode::kDeadlineExceeded:
+    case absl::StatusCode::kAborted:  // told to let go
+      return RankOutcome::Kind::kGroupFailed;
+    default:
+      return RankOutcome::Kind::kFailed;
+  }
+}
 
 }  // namespace
 
@@ -42,7 +65,6 @@ void Chief::Stop(const std::string& why) {
     MutexLock lock(&mutex_);
     if (!stopping_) stop_reason_ = why;
     stopping_ = true;
-    if (running_.has_value()) FailLocked(stop_reason_);
   }
   jobs_->Close();
   if (job_thread_.joinable()) job_thread_.join();
@@ -57,10 +79,16 @@ void Chief::Stop(const std::string& why) {
 absl::Status Chief::OnHello(const v1::Identity& hello, std::shared_ptr<MemberLink> link) {
   MutexLock lock(&mutex_);
   if (stopping_) return absl::UnavailableError(stop_reason_);
-  if (absl::Status joined = membership_.Join(hello, absl::Now()); !joined.ok()) {
+  const absl::StatusOr<std::optional<v1::Identity>> before = membership_.Join(hello, absl::Now());
+  if (!before.ok()) {
     LOG(WARNING) << "refused rank " << hello.rank() << " (" << DescribeProcess(hello)
-                 << "): " << joined.message();
-    return joined;
+                 << "): " << before.status().message();
+    return before.status();
+  }
+  if (before->has_value()) {
+    const absl::Status superseded = SupersededError(**before, hello);
+    if (const auto old = links_.find(hello.rank()); old != links_.end()) old->second->Close(superseded);
+    MemberLostLocked(hello.rank(), std::string(superseded.message()));
   }
   LOG(INFO) << membership_.Name(hello.rank()) << " joined: " << DescribeProcess(hello);
   links_[hello.rank()] = std::move(link);
@@ -69,7 +97,26 @@ absl::Status Chief::OnHello(const v1::Identity& hello, std::shared_ptr<MemberLin
   welcome.mutable_welcome()->set_heartbeat_interval_seconds(
       absl::ToDoubleSeconds(options_.heartbeat_interval));
   links_[hello.rank()]->Send(welcome);
+  TellOldJobEnded(hello);
+  if (!running_.has_value()) return absl::OkStatus();
+  NoteSteps();
+  const bool holds = hello.job_id() == running_->job_id;
+  running_->generations.OnJoined(hello.rank(), holds ? hello.generation() : 0, absl::Now());
   return absl::OkStatus();
+}
+
+// The process was away when the job that it holds ended: it must not keep its state for ever.
+void Chief::TellOldJobEnded(const v1::Identity& hello) {
+  if (hello.job_id().empty() || (running_.has_value() && running_->job_id == hello.job_id())) return;
+  const absl::StatusOr<v1::Job> job = jobs_->Get(hello.job_id());
+  if (job.ok() && !IsEnded(job->state())) return;  // it waits for its turn
+  v1::ChiefMessage message;
+  message.mutable_end()->set_job_id(hello.job_id());
+  message.mutable_end()->set_generation(hello.generation());
+  message.mutable_end()->set_state(job.ok() ? job->state() : v1::FAILED);
+  message.mutable_end()->set_error(
+      job.ok() ? job->error() : absl::StrCat("rank 0 knows nothing of the job ", hello.job_id()));
+  links_[hello.rank()]->Send(message);
 }
 
 void Chief::OnMessage(const v1::Identity& sender, const v1::WorkerMessage& message) {
@@ -94,27 +141,27 @@ void Chief::OnLocalOutcome(const v1::JobOutcome& outcome, const v1::JobSummary& 
 }
 
 void Chief::RecordOutcome(const v1::JobOutcome& outcome) {
-  if (!running_.has_value() || outcome.job_id() != running_->job_id ||
-      outcome.generation() != running_->generation) {
-    return;  // of a job that has its verdict already
-  }
-  running_->outcomes[outcome.rank()] = outcome;
-  if (outcome.code() == 0) return;
-  const int64_t step = jobs_->LastStep(running_->job_id);
-  if (const std::string suspension = OwnSuspension(absl::Now()); !suspension.empty())
-    return FailLocked(suspension);
+  if (!running_.has_value() || outcome.job_id() != running_->job_id) return;  // it has its verdict already
+  NoteSteps();
+  RankOutcome result;
+  result.rank = outcome.rank();
+  result.generation = outcome.generation();
+  result.kind = KindOf(outcome);
+  if (result.kind != RankOutcome::Kind::kSucceeded) result.text = CauseOf(outcome);
+  running_->generations.OnOutcome(result, absl::Now());
+}
+
+std::string Chief::CauseOf(const v1::JobOutcome& outcome) const {
+  if (std::string suspension = OwnSuspension(absl::Now()); !suspension.empty()) return suspension;
   // A timeout blames a rank too, but that one may itself be waiting: then the message stands as it is.
   const bool lost =
       outcome.has_lost_rank() && outcome.code() == static_cast<int>(absl::StatusCode::kUnavailable) &&
       outcome.lost_rank() >= 0 && outcome.lost_rank() < static_cast<int>(membership_.members().size());
-  if (!lost) return FailLocked(absl::StrCat(membership_.Name(outcome.rank()), ": ", outcome.message()));
+  if (!lost) return absl::StrCat(membership_.Name(outcome.rank()), ": ", outcome.message());
   const std::vector<std::string> detail = absl::StrSplit(outcome.message(), absl::MaxSplits(" lost: ", 1));
-  FailLocked(absl::StrCat(membership_.Name(outcome.lost_rank()), " lost at step ", step + 1, ": ",
-                          detail.back(), ", noticed by rank ", outcome.rank()));
-}
-
-void Chief::FailLocked(const std::string& cause) {
-  if (running_.has_value() && !running_->failure.has_value()) running_->failure = cause;
+  return absl::StrCat(membership_.Name(outcome.lost_rank()), " lost at step ",
+                      jobs_->LastStep(running_->job_id) + 1, ": ", detail.back(), ", noticed by rank ",
+                      outcome.rank());
 }
 
 std::string Chief::OwnSuspension(absl::Time now) const {
@@ -129,13 +176,15 @@ void Chief::MemberLostLocked(int rank, const std::string& why) {
   LOG(INFO) << membership_.Name(rank) << " is no longer there: " << why;
   links_.erase(rank);
   if (!running_.has_value()) return;
-  running_->lost.insert(rank);
-  const auto outcome = running_->outcomes.find(rank);
-  if (outcome != running_->outcomes.end()) return;  // it had done its part
-  if (const std::string suspension = OwnSuspension(absl::Now()); !suspension.empty())
-    return FailLocked(suspension);
-  FailLocked(absl::StrCat(membership_.Name(rank), " lost at step ", jobs_->LastStep(running_->job_id) + 1,
-                          ": ", why));
+  NoteSteps();
+  const std::string suspension = OwnSuspension(absl::Now());
+  const std::string cause = absl::StrCat(membership_.Name(rank), " lost at step ",
+                                         jobs_->LastStep(running_->job_id) + 1, ": ", why);
+  running_->generations.OnLost(rank, suspension.empty() ? cause : suspension, absl::Now());
+}
+
+void Chief::NoteSteps() {
+  if (jobs_->LastStep(running_->job_id) > running_->step_at_start) running_->generations.OnStep();
 }
 
 void Chief::RunJobs() {
@@ -144,92 +193,127 @@ void Chief::RunJobs() {
 
 void Chief::RunJob(const std::string& job_id) {
   jobs_->SetState(job_id, v1::STARTING);
-  v1::EndJob end;
+  v1::JobState state;
+  std::string error;
   v1::JobSummary summary;
   {
     MutexLock lock(&mutex_);
-    running_.emplace();
-    running_->job_id = job_id;
-    end.set_job_id(job_id);
-    end.set_generation(running_->generation);
-    const absl::Status members = AwaitMembers(job_id);
-    if (members.ok()) {
-      StartOnAllRanks(job_id);
-      AwaitVerdict(job_id);
-    } else {
-      FailLocked(std::string(members.message()));
-    }
-    end.set_state(running_->failure.has_value() ? v1::FAILED : v1::SUCCEEDED);
-    if (jobs_->CancelRequested(job_id) && running_->failure.has_value()) end.set_state(v1::CANCELLED);
-    end.set_error(running_->failure.value_or(""));
-    if (members.ok()) EndOnAllRanks(end);
+    running_.emplace(MakeRunningJob(job_id));
+    RunGenerations();
+    // A generation that did not end in time is left behind when the daemon stops.
+    const bool ended = running_->generations.phase() == JobGenerations::Phase::kEnded;
+    state = ended ? running_->generations.state() : v1::FAILED;
+    error = ended ? running_->generations.error() : stop_reason_;
     summary = running_->summary;
     for (v1::RankStats& rank : *summary.mutable_ranks())
       rank.set_address(membership_.members()[rank.rank()].address);
     running_.reset();
   }
-  LOG(INFO) << job_id << " " << v1::JobState_Name(end.state()) << (end.error().empty() ? "" : ": ")
-            << end.error();
-  jobs_->Finish(job_id, end.state(), end.error(), std::move(summary));
+  LOG(INFO) << job_id << " " << v1::JobState_Name(state) << (error.empty() ? "" : ": ") << error;
+  jobs_->Finish(job_id, state, error, std::move(summary));
 }
 
-absl::Status Chief::AwaitMembers(const std::string& job_id) {
-  const absl::Time deadline = absl::Now() + options_.join_timeout;
-  const auto ready = [this]() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) {
-    return stopping_ || membership_.complete();
-  };
-  while (!mutex_.AwaitWithDeadline(Condition(&ready), absl::Now() + kCancelCheck)) {
-    if (jobs_->CancelRequested(job_id)) return absl::CancelledError("cancelled by the user");
-    if (absl::Now() < deadline) continue;
-    return absl::UnavailableError(absl::StrCat(membership_.DescribeMissing(), " (waited ",
-                                               absl::FormatDuration(options_.join_timeout),
-                                               ", --join_timeout)"));
+RunningJob Chief::MakeRunningJob(const std::string& job_id) {
+  std::vector<bool> joined;
+  int64_t held = 0;
+  for (const Member& member : membership_.members()) {
+    joined.push_back(member.state == MemberState::kJoined);
+    if (joined.back() && member.identity.job_id() == job_id)
+      held = std::max(held, member.identity.generation());
   }
-  return stopping_ ? absl::CancelledError(stop_reason_) : absl::OkStatus();
+  const auto describe_missing = [this]() ABSL_NO_THREAD_SAFETY_ANALYSIS {
+    return membership_.DescribeMissing();  // called with the lock held, as all of JobGenerations
+  };
+  return RunningJob(job_id, jobs_->MakeListener(job_id),
+                    JobGenerations(PolicyOf(jobs_->Spec(job_id), options_), std::move(joined), held + 1,
+                                   /*has_run=*/held > 0, describe_missing, absl::Now()));
 }
 
-void Chief::StartOnAllRanks(const std::string& job_id) {
+void Chief::RunGenerations() {
+  JobGenerations& generations = running_->generations;
+  const auto has_news = [&generations] {
+    return generations.has_orders() || generations.phase() == JobGenerations::Phase::kEnded;
+  };
+  bool stopped = false;
+  absl::Time give_up = absl::InfiniteFuture();
+  while (true) {
+    for (const GenerationOrder& order : generations.TakeOrders()) CarryOut(order);
+    const absl::Time now = absl::Now();
+    if (generations.phase() == JobGenerations::Phase::kEnded || now >= give_up) return;
+    mutex_.AwaitWithDeadline(Condition(&has_news), std::min(generations.deadline(), now + kCancelCheck));
+    if (stopping_ && !std::exchange(stopped, true)) {
+      generations.Stop(v1::FAILED, stop_reason_, absl::Now());
+      give_up = absl::Now() + std::min(options_.wind_down, kStopPatience);
+    }
+    if (jobs_->CancelRequested(running_->job_id))
+      generations.Stop(v1::CANCELLED, "cancelled by the user", absl::Now());
+    generations.OnTime(absl::Now());
+  }
+}
+
+void Chief::CarryOut(const GenerationOrder& order) {
+  switch (order.kind) {
+    case GenerationOrder::Kind::kStart:
+      return StartGeneration(order);
+    case GenerationOrder::Kind::kEnd:
+      return EndGeneration(order);
+    case GenerationOrder::Kind::kExpel:
+      return Expel(order);
+    case GenerationOrder::Kind::kAskToRegroup:
+      return;
+  }
+}
+
+void Chief::SendTo(const std::vector<int>& ranks, const v1::ChiefMessage& message) {
+  for (const int rank : ranks) {
+    if (const auto link = links_.find(rank); link != links_.end()) link->second->Send(message);
+  }
+}
+
+void Chief::StartGeneration(const GenerationOrder& order) {
   v1::ChiefMessage message;
   v1::StartJob* start = message.mutable_start();
-  start->set_job_id(job_id);
-  start->set_generation(running_->generation);
-  *start->mutable_spec() = jobs_->Spec(job_id);
-  LOG(INFO) << job_id << " starts on " << membership_.members().size() << " ranks, generation "
-            << running_->generation;
-  running_->lost.clear();
-  for (const auto& [rank, link] : links_) link->Send(message);
-  runner_->Start(*start, jobs_->MakeListener(job_id));
-  jobs_->SetState(job_id, v1::RUNNING);
-}
-
-void Chief::AwaitVerdict(const std::string& job_id) {
-  const auto decided = [this]() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) {
-    return running_->failure.has_value() || AllReported();
-  };
-  while (!mutex_.AwaitWithDeadline(Condition(&decided), absl::Now() + kCancelCheck)) {
-    if (jobs_->CancelRequested(job_id)) FailLocked("cancelled by the user");
+  start->set_job_id(running_->job_id);
+  start->set_generation(order.generation);
+  *start->mutable_spec() = jobs_->Spec(running_->job_id);
+  start->mutable_ranks()->Assign(order.ranks.begin(), order.ranks.end());
+  LOG(INFO) << running_->job_id << " starts on " << order.ranks.size() << " ranks, generation "
+            << order.generation;
+  running_->step_at_start = jobs_->LastStep(running_->job_id);
+  if (order.generation > 1) {
+    running_->listener->OnMessage(absl::StrCat("goes on with ", order.ranks.size(), " of ",
+                                               membership_.members().size(), " ranks (generation ",
+                                               order.generation, ")"));
   }
+  SendTo(order.ranks, message);
+  runner_->Start(*start, running_->listener);
+  jobs_->SetState(running_->job_id, v1::RUNNING);
 }
 
-bool Chief::AllReported() const {
-  for (size_t rank = 0; rank < membership_.members().size(); ++rank) {
-    const bool there = membership_.members()[rank].state == MemberState::kJoined &&
-                       running_->lost.count(static_cast<int>(rank)) == 0;
-    if (there && running_->outcomes.count(static_cast<int>(rank)) == 0) return false;
-  }
-  return true;
-}
-
-void Chief::EndOnAllRanks(const v1::EndJob& end) {
+void Chief::EndGeneration(const GenerationOrder& order) {
   v1::ChiefMessage message;
-  *message.mutable_end() = end;
-  for (const auto& [rank, link] : links_) link->Send(message);
-  runner_->End(end);
-  const auto quiet = [this]() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) { return AllReported(); };
-  // Whoever stops the daemon does not wait for a rank that may be gone.
-  const absl::Duration patience =
-      stopping_ ? std::min(options_.wind_down, kStopPatience) : options_.wind_down;
-  mutex_.AwaitWithDeadline(Condition(&quiet), absl::Now() + patience);
+  v1::EndJob* end = message.mutable_end();
+  end->set_job_id(running_->job_id);
+  end->set_generation(order.generation);
+  end->set_state(order.state);
+  end->set_error(order.text);
+  if (order.state == v1::RUNNING) {
+    LOG(WARNING) << running_->job_id << " generation " << order.generation << " is over: " << order.text;
+    running_->listener->OnMessage(order.text);
+  }
+  SendTo(order.ranks, message);
+  runner_->End(*end);
+}
+
+// Its connection says nothing about it any more: it has to join anew.
+void Chief::Expel(const GenerationOrder& order) {
+  const int rank = order.ranks.front();
+  const auto link = links_.find(rank);
+  if (link == links_.end()) return;
+  LOG(WARNING) << membership_.Name(rank) << " " << order.text;
+  link->second->Close(absl::UnavailableError(order.text));
+  links_.erase(link);
+  membership_.Leave(rank, membership_.members()[rank].identity.incarnation(), order.text);
 }
 
 void Chief::KeepTime() {

@@ -1,10 +1,10 @@
-// What rank 0 does beside training: knows who is in the cluster, takes jobs from the queue one at a time,
-// starts each on all ranks, and decides how it ended.
+// What rank 0 does beside training: knows who is in the cluster, takes jobs from the queue one at a time, and
+// carries out what JobGenerations decides about each: starts a generation on all ranks, tells them its end
+// and the root cause, lets the job go on or ends it.
 //
 //   queued -> starting (every rank must join within join_timeout) -> running -> succeeded | failed |
 //   cancelled
 //
-// The first failure is the job's root cause. Every rank that still runs is told it and stops.
 // Thread-safe. Three threads of its own: one runs jobs, one sends heartbeats and misses those of others, one
 // looks for missing ranks.
 #ifndef LOCKSTEP_WORKER_CHIEF_H_
@@ -15,9 +15,9 @@
 #include <map>
 #include <memory>
 #include <optional>
-#include <set>
 #include <string>
 #include <thread>
+#include <utility>
 #include <vector>
 
 #include "absl/status/status.h"
@@ -25,6 +25,8 @@
 #include "base/mutex.h"
 #include "proto/cluster.pb.h"
 #include "proto/trainer.pb.h"
+#include "worker/fit_listener.h"
+#include "worker/job_generations.h"
 #include "worker/job_runner.h"
 #include "worker/job_table.h"
 #include "worker/member_link.h"
@@ -44,18 +46,20 @@ struct ChiefOptions {
   absl::Duration join_timeout = absl::Seconds(60);
   absl::Duration heartbeat_interval = absl::Seconds(2);
   absl::Duration heartbeat_timeout = absl::Seconds(10);
-  // How long the other ranks may take to stop once a job has ended.
+  // How long the other ranks may take to stop once a generation has ended.
   absl::Duration wind_down = absl::Seconds(15);
 };
 
-// The job under way, as far as the verdict needs it.
+// The job under way.
 struct RunningJob {
+  RunningJob(std::string id, std::shared_ptr<FitListener> job_listener, JobGenerations job_generations)
+      : job_id(std::move(id)), listener(std::move(job_listener)), generations(std::move(job_generations)) {}
+
   std::string job_id;
-  int64_t generation = 1;
-  std::map<int, v1::JobOutcome> outcomes;  // by rank
-  std::set<int> lost;                      // ranks whose process has gone; a new one has no part in this job
-  std::optional<std::string> failure;      // the root cause
-  v1::JobSummary summary;                  // rank 0's
+  std::shared_ptr<FitListener> listener;
+  JobGenerations generations;
+  int64_t step_at_start = 0;  // of the job, when the live generation began
+  v1::JobSummary summary;     // rank 0's
 };
 
 class Chief {
@@ -83,14 +87,19 @@ class Chief {
  private:
   void RunJobs();
   void RunJob(const std::string& job_id);
-  absl::Status AwaitMembers(const std::string& job_id) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
-  void StartOnAllRanks(const std::string& job_id) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
-  void AwaitVerdict(const std::string& job_id) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
-  void EndOnAllRanks(const v1::EndJob& end) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  RunningJob MakeRunningJob(const std::string& job_id) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  void RunGenerations() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  void CarryOut(const GenerationOrder& order) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  void StartGeneration(const GenerationOrder& order) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  void EndGeneration(const GenerationOrder& order) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  void Expel(const GenerationOrder& order) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  void TellOldJobEnded(const v1::Identity& hello) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  void NoteSteps() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   void RecordOutcome(const v1::JobOutcome& outcome) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
-  void FailLocked(const std::string& cause) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  std::string CauseOf(const v1::JobOutcome& outcome) const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   void MemberLostLocked(int rank, const std::string& why) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
-  bool AllReported() const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  void SendTo(const std::vector<int>& ranks, const v1::ChiefMessage& message)
+      ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
 
   // The cause if this process itself has stood still for so long that the others have given it up; else
   // empty.

@@ -107,6 +107,16 @@ bool ChiefLink::joined() const {
   return joined_;
 }
 
+bool ChiefLink::ever_joined() const {
+  MutexLock lock(&mutex_);
+  return ever_joined_;
+}
+
+absl::Status ChiefLink::superseded() const {
+  MutexLock lock(&mutex_);
+  return superseded_;
+}
+
 absl::Status ChiefLink::last_error() const {
   MutexLock lock(&mutex_);
   return joined_ ? absl::OkStatus() : last_error_;
@@ -126,6 +136,10 @@ void ChiefLink::JoinForever() {
     stream_.reset();
     joined_ = false;
     last_error_ = ended;
+    if (absl::IsAlreadyExists(ended)) {
+      superseded_ = ended;
+      return;
+    }
     if (!reported && !ever_joined_ && absl::Now() >= report_at) {
       reported = true;
       LOG(ERROR) << "rank 0 (" << chief_address_ << ") cannot be joined after "
@@ -150,6 +164,9 @@ absl::Status ChiefLink::JoinOnce() {
   }
   v1::WorkerMessage hello;
   *hello.mutable_hello() = self_;
+  const JobRunner::Held held = runner_->held();
+  hello.mutable_hello()->set_job_id(held.job_id);
+  hello.mutable_hello()->set_generation(held.generation);
   stream->Write(hello);
   v1::ChiefMessage message;
   while (stream->Read(&message)) Handle(message);

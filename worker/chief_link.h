@@ -43,6 +43,9 @@ class ChiefLink {
   void Report(const v1::JobOutcome& outcome);
 
   bool joined() const;
+  bool ever_joined() const;
+  // ALREADY_EXISTS once another process has taken the rank: this one is not to come back, and does not try.
+  absl::Status superseded() const;
   // Why the last attempt to join failed; OK while joined.
   absl::Status last_error() const;
   // The same, but also OK before the first join, when the chief may well be there.
@@ -71,6 +74,7 @@ class ChiefLink {
   absl::Time last_heard_ ABSL_GUARDED_BY(mutex_);
   absl::Status silence_ ABSL_GUARDED_BY(mutex_);  // of the chief on this stream, once it was too long
   absl::Status last_error_ ABSL_GUARDED_BY(mutex_);
+  absl::Status superseded_ ABSL_GUARDED_BY(mutex_);
   bool joined_ ABSL_GUARDED_BY(mutex_) = false;
   bool ever_joined_ ABSL_GUARDED_BY(mutex_) = false;
   bool stopping_ ABSL_GUARDED_BY(mutex_) = false;

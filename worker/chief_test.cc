@@ -18,6 +18,7 @@ namespace lockstep {
 namespace {
 
 using ::testing::AllOf;
+using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 
 v1::Identity Process(int rank, uint64_t incarnation = 1) {
@@ -102,25 +103,26 @@ class ChiefTest : public ::testing::Test {
     runner_.reset();
   }
 
-  void Join() {
+  void Join(const v1::Identity& identity = Process(1)) {
     link_ = std::make_shared<FakeLink>();
-    ASSERT_OK(chief_->OnHello(Process(1), link_));
+    ASSERT_OK(chief_->OnHello(identity, link_));
     EXPECT_TRUE(link_->Next().has_welcome());
   }
-  std::string Submit(const std::string& name) {
+  std::string Submit(const std::string& name, v1::JobSpec::OnFailure on_failure = v1::JobSpec::FAIL) {
     v1::JobSpec spec;
     spec.set_name(name);
+    spec.set_on_failure(on_failure);
     return *jobs_.Add(spec, "");
   }
   // From the worker's rank.
-  void Report(const v1::StartJob& start, const absl::Status& status) {
+  void Report(const v1::StartJob& start, const absl::Status& status, uint64_t incarnation = 1) {
     v1::WorkerMessage message;
     message.mutable_outcome()->set_job_id(start.job_id());
     message.mutable_outcome()->set_generation(start.generation());
     message.mutable_outcome()->set_rank(1);
     message.mutable_outcome()->set_code(static_cast<int>(status.code()));
     message.mutable_outcome()->set_message(std::string(status.message()));
-    chief_->OnMessage(Process(1), message);
+    chief_->OnMessage(Process(1, incarnation), message);
   }
   v1::Job AwaitEnd(const std::string& id) {
     int64_t sequence = 0, progress = 0;
@@ -268,6 +270,65 @@ TEST_F(ChiefTest, TheClusterIsDescribedByRank) {
   cluster = chief_->Describe({"chief:0", "worker:0"});
   EXPECT_EQ(cluster.members(1).state(), "joined");
   EXPECT_EQ(cluster.members(1).pid(), 101);
+}
+
+TEST_F(ChiefTest, AJobThatWaitsGoesOnWithTheSuccessorOfALostRank) {
+  Join();
+  const std::string id = Submit("works", v1::JobSpec::WAIT);
+  const v1::StartJob first = link_->Next().start();
+  EXPECT_EQ(first.generation(), 1);
+  EXPECT_THAT(first.ranks(), ElementsAre(0, 1));
+  chief_->OnDisconnect(Process(1), "connection closed");
+  Join(Process(1, /*incarnation=*/2));
+  const v1::StartJob second = link_->Next().start();
+  EXPECT_EQ(second.job_id(), id);
+  EXPECT_EQ(second.generation(), 2);
+  EXPECT_EQ(jobs_.Get(id)->state(), v1::RUNNING);
+  // What its first life says does not count any more.
+  Report(first, absl::DataLossError("of an older life"), /*incarnation=*/1);
+  Report(second, absl::DataLossError("a bad row"), /*incarnation=*/2);
+  EXPECT_EQ(link_->Next().end().state(), v1::FAILED);
+  EXPECT_EQ(AwaitEnd(id).error(), "rank 1 (w:2): a bad row");
+}
+
+TEST_F(ChiefTest, ARankThatKeptTheStateIsToldTheEndOfAGenerationAndStaysInTheJob) {
+  Join();
+  const std::string id = Submit("works", v1::JobSpec::WAIT);
+  const v1::StartJob first = link_->Next().start();
+  Report(first, absl::UnavailableError("rank 0 (c:1) lost: a cable was cut"));
+  const v1::EndJob end = link_->Next().end();
+  EXPECT_EQ(end.state(), v1::RUNNING);
+  EXPECT_THAT(end.error(), HasSubstr("a cable was cut"));
+  EXPECT_EQ(link_->Next().start().generation(), 2);
+  ASSERT_OK(jobs_.Cancel(id));
+  EXPECT_EQ(link_->Next().end().state(), v1::CANCELLED);
+  EXPECT_EQ(AwaitEnd(id).state(), v1::CANCELLED);
+}
+
+TEST_F(ChiefTest, ARankThatHoldsAJobThatHasEndedIsToldSo) {
+  Join();
+  const std::string id = Submit("quick");
+  Report(link_->Next().start(), absl::OkStatus());
+  EXPECT_EQ(AwaitEnd(id).state(), v1::SUCCEEDED);
+  v1::Identity holder = Process(1);
+  holder.set_job_id(id);
+  holder.set_generation(1);
+  Join(holder);
+  EXPECT_EQ(link_->Next().end().state(), v1::SUCCEEDED);
+  holder.set_job_id("job-of-another-life");
+  Join(holder);
+  const v1::EndJob end = link_->Next().end();
+  EXPECT_EQ(end.state(), v1::FAILED);
+  EXPECT_THAT(end.error(), HasSubstr("knows nothing of the job job-of-another-life"));
+}
+
+TEST_F(ChiefTest, OfTwoProcessesWithOneRankTheOlderOneIsCutOff) {
+  Join();
+  const std::shared_ptr<FakeLink> older = link_;
+  Join(Process(1, /*incarnation=*/2));
+  EXPECT_FALSE(older->Next().has_welcome()) << "its stream is closed";
+  EXPECT_THAT(chief_->OnHello(Process(1), std::make_shared<FakeLink>()),
+              StatusIs(absl::StatusCode::kAlreadyExists, HasSubstr("superseded")));
 }
 
 class ShortJoinChiefTest : public ChiefTest {

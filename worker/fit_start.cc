@@ -80,8 +80,9 @@ uint64_t DrawSeed() {
 // On rank 0.
 absl::StatusOr<v1::CheckpointManifest> ResumeOrInitialize(const v1::JobSpec& spec,
                                                           const StartOptions& options,
+                                                          const std::string& job_id,
                                                           Checkpointer* checkpointer, Replica* replica) {
-  ASSIGN_OR_RETURN(std::optional<v1::CheckpointManifest> resumed, checkpointer->Resume(replica));
+  ASSIGN_OR_RETURN(std::optional<v1::CheckpointManifest> resumed, checkpointer->Resume(job_id, replica));
   if (resumed.has_value()) return *std::move(resumed);
   v1::CheckpointManifest position;
   position.set_seed(spec.fit().has_seed() ? spec.fit().seed() : DrawSeed());
@@ -110,6 +111,54 @@ absl::Status CheckPositionFits(const v1::CheckpointManifest& position, const v1:
         position.step(), position.global_batch(), global_batch));
   }
   return absl::OkStatus();
+}
+
+// Each rank's, on every rank.
+absl::StatusOr<std::vector<v1::FitStanding>> ExchangeStandings(const v1::FitStanding& own,
+                                                               Communicator* communicator) {
+  ASSIGN_OR_RETURN(const std::vector<std::string> all, communicator->AllGather(own.SerializeAsString()));
+  std::vector<v1::FitStanding> standings(all.size());
+  for (size_t rank = 0; rank < all.size(); ++rank) {
+    if (!standings[rank].ParseFromString(all[rank]))
+      return absl::InternalError(absl::StrCat("rank ", rank, " sent a position that does not parse"));
+  }
+  return standings;
+}
+
+// Steps that were applied, then epochs: the end of an epoch applies none, but decides.
+std::pair<int64_t, int64_t> Progress(const v1::FitStanding& standing) {
+  if (!standing.has_position()) return {-1, -1};
+  return {standing.position().step(), standing.position().epoch()};
+}
+
+// The rank that is ahead; of several the first that is live.
+int SourceOf(const std::vector<v1::FitStanding>& standings) {
+  const auto key = [](const v1::FitStanding& standing) {
+    return std::make_pair(Progress(standing), standing.live());
+  };
+  const auto source = std::max_element(
+      standings.begin(), standings.end(),
+      [&key](const v1::FitStanding& a, const v1::FitStanding& b) { return key(a) < key(b); });
+  return static_cast<int>(source - standings.begin());
+}
+
+absl::Status BroadcastBestParameters(Communicator* communicator, int root, const v1::FitStanding& source,
+                                     const Replica& replica, FitState* state) {
+  if (!source.has_best_parameters()) {
+    state->best_parameters = AlignedBuffer<float>();
+    return absl::OkStatus();
+  }
+  if (state->best_parameters.size() == 0)
+    state->best_parameters = AlignedBuffer<float>(replica.parameters().size());
+  return communicator->Broadcast(root,
+                                 absl::MakeSpan(reinterpret_cast<std::byte*>(state->best_parameters.data()),
+                                                state->best_parameters.size() * sizeof(float)));
+}
+
+// After a loss most ranks already hold what they would get.
+bool HoldsTheSame(const v1::FitStanding& standing, const v1::FitStanding& source) {
+  return standing.live() && Progress(standing) == Progress(source) &&
+         standing.has_best_parameters() == source.has_best_parameters();
 }
 
 }  // namespace
@@ -142,18 +191,45 @@ absl::Status AgreeOnPass(const v1::JobSpec& spec, const std::shared_ptr<const Da
                                           {"content of the data", SampleOf(source, dataset)}});
 }
 
-absl::StatusOr<v1::CheckpointManifest> StartFit(const v1::JobSpec& spec, const StartOptions& options,
-                                                Checkpointer* checkpointer, Replica* replica,
-                                                Communicator* communicator) {
-  v1::CheckpointManifest position;
-  if (communicator->rank() == 0) {
-    ASSIGN_OR_RETURN(position, ResumeOrInitialize(spec, options, checkpointer, replica));
+absl::StatusOr<bool> StartFit(const v1::JobSpec& spec, const StartOptions& options,
+                              Checkpointer* checkpointer, FitState* state, Replica* replica,
+                              Communicator* communicator) {
+  v1::FitStanding own;
+  own.set_live(state->live);
+  own.set_has_best_parameters(state->best_parameters.size() > 0);
+  absl::Status unusable;  // what is on rank 0's disk; nobody needs it if a rank holds the state
+  if (state->live) {
+    *own.mutable_position() = state->position;
+  } else if (communicator->rank() == 0) {
+    absl::StatusOr<v1::CheckpointManifest> position =
+        ResumeOrInitialize(spec, options, state->job_id, checkpointer, replica);
+    if (position.ok()) *own.mutable_position() = *std::move(position);
+    unusable = position.status();
   }
-  ASSIGN_OR_RETURN(const std::string bytes, BroadcastString(communicator, position.SerializeAsString()));
-  if (!position.ParseFromString(bytes))
-    return absl::InternalError("rank 0 sent a position that does not parse");
-  RETURN_IF_ERROR(BroadcastReplica(communicator, replica));
+  ASSIGN_OR_RETURN(const std::vector<v1::FitStanding> standings, ExchangeStandings(own, communicator));
+  const int root = SourceOf(standings);
+  const v1::FitStanding& source = standings[root];
+  if (!source.has_position()) {
+    RETURN_IF_ERROR(unusable);
+    // Rank 0 has told the cause to the chief, who tells this rank.
+    RETURN_IF_ERROR(communicator->Barrier());
+    return absl::InternalError("rank 0 has no state, and no error either");
+  }
+  if (!unusable.ok()) {
+    options.listener->OnMessage(absl::StrCat("goes on from the state of rank ", root,
+                                             "; the checkpoint cannot be used: ", unusable.message()));
+  }
+  const bool holds_the_same = HoldsTheSame(own, source);
+  if (communicator->rank() != root && !holds_the_same) state->live = false;
+  const bool all_hold_it =
+      std::all_of(standings.begin(), standings.end(),
+                  [&source](const v1::FitStanding& standing) { return HoldsTheSame(standing, source); });
+  if (!all_hold_it) {
+    RETURN_IF_ERROR(BroadcastReplica(communicator, root, replica));
+    RETURN_IF_ERROR(BroadcastBestParameters(communicator, root, source, *replica, state));
+  }
 
+  v1::CheckpointManifest position = source.position();
   const int64_t global_batch = GlobalBatch(spec.fit(), communicator->world_size());
   RETURN_IF_ERROR(CheckPositionFits(position, spec, global_batch));
   position.set_global_batch(global_batch);
@@ -163,8 +239,11 @@ absl::StatusOr<v1::CheckpointManifest> StartFit(const v1::JobSpec& spec, const S
                                              " was written with another model or loss of the same shapes"));
   }
   position.set_spec_hash(spec_hash);
+  position.set_job_id(state->job_id);
   RETURN_IF_ERROR(CheckHashes(communicator, replica->Hash(), "parameters", replica->step()));
-  return position;
+  state->position = std::move(position);
+  state->live = true;
+  return source.live();
 }
 
 }  // namespace lockstep

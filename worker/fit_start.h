@@ -10,11 +10,11 @@
 #include "absl/status/statusor.h"
 #include "base/file_system.h"
 #include "collective/communicator.h"
-#include "proto/checkpoint.pb.h"
 #include "proto/job.pb.h"
 #include "worker/checkpointer.h"
 #include "worker/fit_listener.h"
 #include "worker/fit_plan.h"
+#include "worker/fit_state.h"
 #include "worker/replica.h"
 
 namespace lockstep {
@@ -33,13 +33,14 @@ struct StartOptions {
   FitListener* listener = nullptr;    // not owned
 };
 
-// Collective. Restores rank 0's replica from a checkpoint, from given weights or by the initialisers, as the
-// specification says; gives it to all ranks; returns where the job is, as a checkpoint would say it.
-// Errors: see Checkpointer::Resume and LoadWeights. FAILED_PRECONDITION: seed or batch do not fit the
-// checkpoint. INTERNAL: the replicas differ afterwards.
-absl::StatusOr<v1::CheckpointManifest> StartFit(const v1::JobSpec& spec, const StartOptions& options,
-                                                Checkpointer* checkpointer, Replica* replica,
-                                                Communicator* communicator);
+// Collective. The ranks tell each other where they are, and all go on from the one that is ahead: `state` and
+// `replica` are its afterwards. When no rank holds the state of the job, rank 0 restores it from a
+// checkpoint, from given weights or by the initialisers, as the specification says. Returns whether a rank
+// held it. Errors: see Checkpointer::Resume and LoadWeights. FAILED_PRECONDITION: seed or batch do not fit
+// the checkpoint. INTERNAL: the replicas differ afterwards.
+absl::StatusOr<bool> StartFit(const v1::JobSpec& spec, const StartOptions& options,
+                              Checkpointer* checkpointer, FitState* state, Replica* replica,
+                              Communicator* communicator);
 
 }  // namespace lockstep
 

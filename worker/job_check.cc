@@ -22,6 +22,7 @@ namespace {
 // More is taken for a mistake; products of them stay far from overflow.
 constexpr int64_t kMostEpochs = 1'000'000'000;
 constexpr int64_t kMostRows = 1'000'000'000;
+constexpr double kMostRejoinSeconds = 1e7;  // four months
 constexpr int64_t kMostThreads = 1024;
 constexpr int64_t kMostPrefetch = 1024;
 constexpr size_t kMostNameBytes = 200;
@@ -182,6 +183,17 @@ absl::Status CheckCheckpointFields(const v1::JobSpec& spec) {
   return absl::OkStatus();
 }
 
+absl::Status CheckRecoveryFields(const v1::JobSpec& spec) {
+  if (spec.on_failure() == v1::JobSpec::CONTINUE) {
+    return Invalid("on_failure", "is CONTINUE, which this version cannot do yet: choose WAIT or FAIL");
+  }
+  if (!(spec.rejoin_timeout_seconds() >= 0 && spec.rejoin_timeout_seconds() <= kMostRejoinSeconds)) {
+    return Invalid("rejoin_timeout_seconds", absl::StrCat("is ", spec.rejoin_timeout_seconds(),
+                                                          ", must be in [0, ", kMostRejoinSeconds, "]"));
+  }
+  return CheckAtLeast("min_workers", spec.min_workers(), 0);
+}
+
 // Monitors must be among the metrics, numbers of callbacks in range.
 absl::Status CheckCallbacks(const v1::JobSpec& spec, const CompiledModel& compiled) {
   const bool validates = spec.data().has_validation() || spec.data().validation_split() > 0;
@@ -220,6 +232,7 @@ absl::Status CheckJob(const v1::JobSpec& spec) {
   RETURN_IF_ERROR(CheckDataFields(spec));
   RETURN_IF_ERROR(CheckResources(spec));
   RETURN_IF_ERROR(CheckCheckpointFields(spec));
+  RETURN_IF_ERROR(CheckRecoveryFields(spec));
   ASSIGN_OR_RETURN(const CompiledModel compiled, CompileModel(spec.model(), spec.compile()));
   return fit ? CheckCallbacks(spec, compiled) : absl::OkStatus();
 }

@@ -201,6 +201,23 @@ TEST(JobCheckTest, EnumerationsOutOfTheirValuesAreRefusedWithTheChoices) {
   ExpectRefused(spec, "on_failure is 99");
 }
 
+TEST(JobCheckTest, WaitsForRanksAreFinite) {
+  for (const double seconds : {-1.0, 1e9, static_cast<double>(NAN)}) {
+    v1::JobSpec spec = Valid();
+    spec.set_rejoin_timeout_seconds(seconds);
+    ExpectRefused(spec, "rejoin_timeout_seconds is ");
+  }
+  v1::JobSpec spec = Valid();
+  spec.set_min_workers(-1);
+  ExpectRefused(spec, "min_workers is -1");
+  spec = Valid();
+  spec.set_on_failure(v1::JobSpec::CONTINUE);
+  ExpectRefused(spec, "on_failure is CONTINUE");
+  spec.set_on_failure(v1::JobSpec::WAIT);
+  spec.set_rejoin_timeout_seconds(30);
+  EXPECT_OK(CheckJob(spec));
+}
+
 TEST(JobCheckTest, TextsThatWouldBreakATerminalAreRefused) {
   v1::JobSpec spec = Valid();
   spec.set_name("\x1b[2Jgone");

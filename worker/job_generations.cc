@@ -10,6 +10,11 @@ namespace lockstep {
 
 using Kind = GenerationOrder::Kind;
 
+absl::Duration RejoinTimeout(const v1::JobSpec& spec) {
+  return spec.rejoin_timeout_seconds() > 0 ? absl::Seconds(spec.rejoin_timeout_seconds())
+                                           : GenerationPolicy().rejoin_timeout;
+}
+
 JobGenerations::JobGenerations(const GenerationPolicy& policy, std::vector<bool> joined,
                                int64_t first_generation, bool has_run,
                                std::function<std::string()> describe_missing, absl::Time now)
@@ -101,7 +106,9 @@ void JobGenerations::OnOutcome(const RankOutcome& outcome, absl::Time now) {
   SettleIfAnswered(now);
 }
 
-void JobGenerations::OnStep() { cause_.clear(); }
+void JobGenerations::OnStep() {
+  if (phase_ == Phase::kRunning) cause_.clear();
+}
 
 void JobGenerations::Fail(const Ending& ending, absl::Time now) {
   BeginToOvercome(ending.cause, now);

@@ -40,6 +40,9 @@ struct GenerationPolicy {
   absl::Duration pause = absl::Seconds(1);
 };
 
+// rejoin_timeout_seconds of a specification, or its default.
+absl::Duration RejoinTimeout(const v1::JobSpec& spec);
+
 // How one generation ended on one rank.
 struct RankOutcome {
   enum class Kind {

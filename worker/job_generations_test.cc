@@ -143,8 +143,10 @@ TEST(JobGenerationsTest, ARankThatDoesNotComeBackEndsTheJobWithTheCause) {
   Script script(With(v1::JobSpec::WAIT));
   script.Orders();
   script.Lose(2, "rank 2 lost at step 7");
+  script.machine.OnStep();  // news of the generation that is over
   script.Report(0, Outcome::kGroupFailed);
   script.Report(1, Outcome::kGroupFailed);
+  script.machine.OnStep();
   EXPECT_EQ(script.machine.deadline(), kStart + absl::Seconds(300));
   EXPECT_THAT(
       script.Pass(absl::Seconds(300)),

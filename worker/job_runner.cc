@@ -11,11 +11,12 @@
 namespace lockstep {
 
 JobRunner::JobRunner(const Options& options, GroupConnector* connector, JobBody* body,
-                     OutcomeCallback on_outcome)
+                     OutcomeCallback on_outcome, EndCallback on_end)
     : options_(options),
       connector_(connector),
       body_(body),
       on_outcome_(std::move(on_outcome)),
+      on_end_(std::move(on_end)),
       thread_([this] { Loop(); }) {}
 
 JobRunner::~JobRunner() {
@@ -33,6 +34,7 @@ void JobRunner::Start(const v1::StartJob& start, std::shared_ptr<FitListener> li
   if (stopping_) return;
   EndRunningLocked(absl::AbortedError("a newer job has started"));
   next_ = Request{start, std::move(listener), absl::OkStatus()};
+  held_ = {start.job_id(), start.generation()};
 }
 
 void JobRunner::End(const v1::EndJob& end) {
@@ -43,6 +45,14 @@ void JobRunner::End(const v1::EndJob& end) {
   // The chief waits for an outcome of every rank, also of one that has not begun.
   if (next_.has_value() && matches(next_->start)) next_->ended = absl::AbortedError(end.error());
   if (running_.has_value() && matches(*running_)) EndRunningLocked(absl::AbortedError(end.error()));
+  if (end.state() == v1::RUNNING) return;
+  job_end_ = end;
+  if (held_.job_id == end.job_id()) held_ = Held();
+}
+
+JobRunner::Held JobRunner::held() const {
+  MutexLock lock(&mutex_);
+  return held_;
 }
 
 void JobRunner::EndAll(const absl::Status& cause) {
@@ -64,24 +74,40 @@ void JobRunner::EndRunningLocked(const absl::Status& cause) {
 
 void JobRunner::Loop() {
   while (true) {
-    Request request;
+    std::optional<Request> request;
+    std::optional<v1::EndJob> job_end;
     {
       MutexLock lock(&mutex_);
       mutex_.Await(Condition(this, &JobRunner::HasWork));
       if (stopping_) return;
-      request = *std::exchange(next_, std::nullopt);
-      running_ = request.start;
-      ended_ = !request.ended.ok();
-      cause_ = request.ended;
+      // A job that has ended before it began is still reported first.
+      const bool ended_before = job_end_.has_value() && next_.has_value() && !next_->ended.ok();
+      if (job_end_.has_value() && !ended_before) {
+        job_end = std::exchange(job_end_, std::nullopt);
+      } else {
+        request = std::exchange(next_, std::nullopt);
+        running_ = request->start;
+        ended_ = !request->ended.ok();
+        cause_ = request->ended;
+      }
     }
-    if (request.ended.ok()) {
-      RunOne(request);
+    if (job_end.has_value()) {
+      Forget(*job_end);
+      continue;
+    }
+    if (request->ended.ok()) {
+      RunOne(*request);
     } else {
-      Report(request, request.ended);
+      Report(*request, request->ended);
     }
     MutexLock lock(&mutex_);
     running_.reset();
   }
+}
+
+void JobRunner::Forget(const v1::EndJob& end) {
+  body_->Forget(end.job_id());
+  if (on_end_ != nullptr) on_end_(end);
 }
 
 void JobRunner::RunOne(const Request& request) {

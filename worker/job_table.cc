@@ -1,5 +1,6 @@
 #include "worker/job_table.h"
 
+#include <algorithm>
 #include <random>
 #include <utility>
 
@@ -36,9 +37,17 @@ void AddWhatWasDone(const std::vector<v1::JobEvent>& events, const v1::Progress&
     summary->set_rows_per_second(end.rows_per_second());
     summary->set_parameter_hash(end.parameter_hash());
     *summary->mutable_metrics() = end.metrics();
+  }
+}
+
+// Rank 0's own history begins with the generation that it was part of last.
+void FillHistory(const std::vector<v1::JobEvent>& events, v1::JobSummary* summary) {
+  summary->clear_history();
+  for (const v1::JobEvent& event : events) {
+    if (!event.has_epoch_end()) continue;
     v1::JobSummary::EpochMetrics* epoch = summary->add_history();
-    epoch->set_epoch(end.epoch());
-    *epoch->mutable_metrics() = end.metrics();
+    epoch->set_epoch(event.epoch_end().epoch());
+    *epoch->mutable_metrics() = event.epoch_end().metrics();
   }
 }
 
@@ -51,7 +60,8 @@ bool IsEnded(v1::JobState state) {
   return state == v1::SUCCEEDED || state == v1::FAILED || state == v1::CANCELLED;
 }
 
-// Appends what it hears to one job's events.
+// Appends what it hears to one job's events. A job that goes on after an interruption tells its beginning,
+// and perhaps its last epoch, again: those are not repeated.
 class JobTable::Listener : public FitListener {
  public:
   Listener(JobTable* table, std::string job_id) : table_(table), job_id_(std::move(job_id)) {}
@@ -85,7 +95,15 @@ class JobTable::Listener : public FitListener {
   void Append(v1::JobEvent event) {
     MutexLock lock(&table_->mutex_);
     Entry* entry = table_->Find(job_id_);
-    if (entry != nullptr) table_->AppendLocked(entry, std::move(event));
+    if (entry != nullptr && !IsRepeated(*entry, event)) table_->AppendLocked(entry, std::move(event));
+  }
+
+  static bool IsRepeated(const Entry& entry, const v1::JobEvent& event) {
+    if (!event.has_fit_begin() && !event.has_epoch_end()) return false;
+    return std::any_of(entry.events.begin(), entry.events.end(), [&event](const v1::JobEvent& earlier) {
+      if (event.has_fit_begin()) return earlier.has_fit_begin();
+      return earlier.has_epoch_end() && earlier.epoch_end().epoch() == event.epoch_end().epoch();
+    });
   }
 
   JobTable* const table_;
@@ -163,7 +181,7 @@ v1::JobSpec JobTable::Spec(const std::string& job_id) const {
 }
 
 void JobTable::SetStateLocked(Entry* entry, v1::JobState state, const std::string& error) {
-  if (IsEnded(entry->job.state())) return;
+  if (IsEnded(entry->job.state()) || entry->job.state() == state) return;
   entry->job.set_state(state);
   entry->job.set_error(error);
   v1::JobEvent event;
@@ -183,6 +201,7 @@ void JobTable::Finish(const std::string& job_id, v1::JobState state, const std::
   Entry* entry = Find(job_id);
   if (entry == nullptr || IsEnded(entry->job.state())) return;
   if (state != v1::SUCCEEDED) AddWhatWasDone(entry->events, entry->progress.progress(), &summary);
+  FillHistory(entry->events, &summary);
   summary.set_state(state);
   summary.set_error(error);
   summary.set_seconds(

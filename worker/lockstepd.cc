@@ -1,5 +1,6 @@
 // The daemon: the same program on every node, told apart by TF_CONFIG. Exit codes: 0 stopped, or the job of
-// --job succeeded; 1 that job failed; 2 bad usage, TF_CONFIG or job; 3 the cluster cannot be formed.
+// --job succeeded; 1 that job failed, or another
+// process has taken the rank; 2 bad usage, TF_CONFIG or job; 3 the cluster cannot be formed.
 #include <atomic>
 #include <csignal>
 #include <cstdint>
@@ -31,8 +32,9 @@
 namespace lockstep {
 namespace {
 
-// How soon the end of the job of --job is noticed.
-constexpr int64_t kEndCheckNs = 20'000'000;
+// How soon the end of the job of --job, or that another process has taken the rank, is noticed.
+constexpr timespec kEndCheck = {0, 20'000'000};
+constexpr timespec kFailureCheck = {0, 200'000'000};
 
 enum ExitCode { kStopped = 0, kJobFailed = 1, kBadUsage = 2, kNoCluster = 3 };
 
@@ -127,13 +129,13 @@ int RunOwnJob(Node* node, const v1::JobSpec& spec, const sigset_t& signals) {
     ended = true;
   });
   while (!ended) {
-    const timespec pause = {0, kEndCheckNs};
-    const int signal = sigtimedwait(&signals, nullptr, &pause);
+    const int signal = sigtimedwait(&signals, nullptr, &kEndCheck);
     if (signal <= 0) continue;
     node->Stop(StopReason(signal, signals));
     break;
   }
   runner.join();
+  if (!node->failure().ok()) return Refuse(node->failure(), kJobFailed);
   if (!job.ok()) return Refuse(job.status(), kNoCluster);
   if (job->state() != v1::SUCCEEDED) {
     return Refuse(absl::AbortedError(job->error().empty() ? "the job did not end" : job->error()),
@@ -192,7 +194,9 @@ int Main(int argc, char** argv) {
             << absl::FormatDuration(flags.node.join_timeout) << " to join";
   if (flags.job.own_spec.has_value()) return RunOwnJob(node->get(), *flags.job.own_spec, signals);
   int signal = 0;
-  sigwait(&signals, &signal);
+  while ((signal = sigtimedwait(&signals, nullptr, &kFailureCheck)) <= 0) {
+    if (const absl::Status failure = (*node)->failure(); !failure.ok()) return Refuse(failure, kJobFailed);
+  }
   const std::string why = StopReason(signal, signals);
   LOG(INFO) << why;
   (*node)->Stop(why);

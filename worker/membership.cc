@@ -13,6 +13,11 @@ std::string DescribeProcess(const v1::Identity& identity) {
                       identity.address());
 }
 
+absl::Status SupersededError(const v1::Identity& older, const v1::Identity& newer) {
+  return absl::AlreadyExistsError(absl::StrCat("superseded: rank ", older.rank(), " has been taken over by ",
+                                               DescribeProcess(newer), " from ", DescribeProcess(older)));
+}
+
 absl::Status CheckCompatible(const v1::Identity& ours, const v1::Identity& theirs) {
   if (theirs.wire_version() != ours.wire_version()) {
     return absl::FailedPreconditionError(
@@ -70,7 +75,7 @@ absl::Status Membership::CheckFits(const v1::Identity& hello) const {
       absl::StrCat("rank ", hello.rank(), " is outside [0, ", members_.size(), ")"));
 }
 
-absl::Status Membership::Join(const v1::Identity& hello, absl::Time now) {
+absl::StatusOr<std::optional<v1::Identity>> Membership::Join(const v1::Identity& hello, absl::Time now) {
   const bool known_rank = hello.rank() >= 0 && hello.rank() < static_cast<int>(members_.size());
   if (absl::Status fits = CheckFits(hello); !fits.ok()) {
     if (known_rank && members_[hello.rank()].state == MemberState::kMissing)
@@ -78,16 +83,19 @@ absl::Status Membership::Join(const v1::Identity& hello, absl::Time now) {
     return fits;
   }
   Member& member = members_[hello.rank()];
-  if (member.state == MemberState::kJoined && member.identity.incarnation() != hello.incarnation()) {
-    return absl::AlreadyExistsError(absl::StrCat(
-        "rank ", hello.rank(), " is claimed by two processes: ", DescribeProcess(member.identity), ", and ",
-        DescribeProcess(hello)));
+  // It was frozen, say, and wakes; its successor may be missing just now.
+  if (member.superseded.count(hello.incarnation()) > 0) return SupersededError(hello, member.identity);
+  std::optional<v1::Identity> before;
+  const bool is_another = member.identity.incarnation() != hello.incarnation();
+  if (is_another && member.identity.incarnation() != 0) {
+    member.superseded.insert(member.identity.incarnation());
+    if (member.state == MemberState::kJoined) before = member.identity;
   }
   member.state = MemberState::kJoined;
   member.identity = hello;
   member.last_heard = now;
   member.problem.clear();
-  return absl::OkStatus();
+  return before;
 }
 
 void Membership::Heartbeat(int rank, uint64_t incarnation, absl::Time now) {

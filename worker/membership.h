@@ -2,6 +2,7 @@
 // come out; no I/O, no clock, no lock. DESIGN.md has the diagram.
 //
 //   missing --Join--> joined --Leave or silence--> missing
+//                     joined --Join of a newer process--> joined
 //
 // Of a missing rank it remembers why it is missing: a refused Join, or what a probe of its address has found.
 #ifndef LOCKSTEP_WORKER_MEMBERSHIP_H_
@@ -9,10 +10,12 @@
 
 #include <cstdint>
 #include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
 #include "absl/status/status.h"
+#include "absl/status/statusor.h"
 #include "absl/time/time.h"
 #include "proto/cluster.pb.h"
 
@@ -23,9 +26,10 @@ enum class MemberState { kMissing, kJoined };
 struct Member {
   std::string address;  // as in TF_CONFIG
   MemberState state = MemberState::kMissing;
-  v1::Identity identity;  // of a joined member
-  absl::Time last_heard;  // of a joined member
-  std::string problem;    // of a missing one: one line, "not looked for yet" at first
+  v1::Identity identity;          // of a joined member
+  absl::Time last_heard;          // of a joined member
+  std::string problem;            // of a missing one: one line, "not looked for yet" at first
+  std::set<uint64_t> superseded;  // incarnations that another process has taken the rank of
 };
 
 struct LostMember {
@@ -41,10 +45,11 @@ class Membership {
   Membership(const std::vector<std::string>& addresses, const v1::Identity& self,
              absl::Duration heartbeat_timeout);
 
-  // A process asks to be the rank in its identity.
+  // A process asks to be the rank in its identity. Of two processes with one rank, other than 0, the one that
+  // came last has it: returns the one before if that was thought to be alive.
   // INVALID_ARGUMENT: no such rank. FAILED_PRECONDITION: cluster spec, build or wire version differ.
-  // ALREADY_EXISTS: a living process has the rank; the message names both.
-  absl::Status Join(const v1::Identity& hello, absl::Time now);
+  // ALREADY_EXISTS: rank 0; or the process was superseded by another one before. The message names both.
+  absl::StatusOr<std::optional<v1::Identity>> Join(const v1::Identity& hello, absl::Time now);
 
   // Unknown incarnations are ignored: late news of an earlier life.
   void Heartbeat(int rank, uint64_t incarnation, absl::Time now);
@@ -83,6 +88,9 @@ absl::Status CheckCompatible(const v1::Identity& ours, const v1::Identity& their
 
 // "pid 123 on host-a listening on 127.0.0.1:5301"
 std::string DescribeProcess(const v1::Identity& identity);
+
+// What a process is told whose rank another one has taken.
+absl::Status SupersededError(const v1::Identity& older, const v1::Identity& newer);
 
 }  // namespace lockstep
 

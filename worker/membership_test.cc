@@ -82,15 +82,36 @@ TEST(MembershipTest, RanksWithAndWithoutAJobOfTheirOwnDoNotMix) {
                        AllOf(HasSubstr("--job"), HasSubstr("takes submitted jobs"))));
 }
 
-TEST(MembershipTest, A04ARankClaimedTwiceNamesBothProcesses) {
+TEST(MembershipTest, A04Rank0ClaimedTwiceNamesBothProcesses) {
+  Membership membership = ThreeRanks();
+  EXPECT_THAT(
+      membership.Join(Process(0, 3), kStart),
+      StatusIs(absl::StatusCode::kAlreadyExists, AllOf(HasSubstr("rank 0 is claimed by two processes"),
+                                                       HasSubstr("pid 107"), HasSubstr("pid 103"))));
+}
+
+TEST(MembershipTest, OfTwoProcessesWithOneRankTheNewerOneHasItForEver) {
+  Membership membership = ThreeRanks();
+  ASSERT_OK_AND_ASSIGN(std::optional<v1::Identity> before, membership.Join(Process(1, 1), kStart));
+  EXPECT_FALSE(before.has_value());
+  ASSERT_OK_AND_ASSIGN(before, membership.Join(Process(1, 2), kStart));
+  ASSERT_TRUE(before.has_value());
+  EXPECT_EQ(before->incarnation(), 1);
+  const auto refused = StatusIs(
+      absl::StatusCode::kAlreadyExists,
+      AllOf(HasSubstr("superseded: rank 1 has been taken over by pid 102"), HasSubstr("from pid 101")));
+  EXPECT_THAT(membership.Join(Process(1, 1), kStart), refused);
+  // Also while the newer one is away.
+  EXPECT_TRUE(membership.Leave(1, 2, "connection closed"));
+  EXPECT_THAT(membership.Join(Process(1, 1), kStart), refused);
+}
+
+TEST(MembershipTest, AProcessThatLostItsConnectionJoinsAgain) {
   Membership membership = ThreeRanks();
   ASSERT_OK(membership.Join(Process(1, 1), kStart));
-  EXPECT_THAT(
-      membership.Join(Process(1, 2), kStart),
-      StatusIs(absl::StatusCode::kAlreadyExists, AllOf(HasSubstr("rank 1 is claimed by two processes"),
-                                                       HasSubstr("pid 101"), HasSubstr("pid 102"))));
-  EXPECT_THAT(membership.Join(Process(0, 3), kStart),
-              StatusIs(absl::StatusCode::kAlreadyExists, HasSubstr("rank 0 is claimed by two processes")));
+  EXPECT_TRUE(membership.Leave(1, 1, "connection closed"));
+  ASSERT_OK_AND_ASSIGN(const std::optional<v1::Identity> before, membership.Join(Process(1, 1), kStart));
+  EXPECT_FALSE(before.has_value());
 }
 
 TEST(MembershipTest, A04AProbeThatMeetsASecondChiefSaysSo) {

@@ -83,7 +83,10 @@ class MultiWorkerStrategyImpl : public MultiWorkerStrategy {
     job_ = job.get();
     ASSIGN_OR_RETURN(node_, Node::Start(node_options, std::move(job)));
     waiter_ = std::thread([this] {
-      absl::StatusOr<v1::Job> ended = node_->RunOwnJob(v1::JobSpec(), &silent_);
+      // A program holds its communicator for ever: it cannot be handed another one.
+      v1::JobSpec spec;
+      spec.set_on_failure(v1::JobSpec::FAIL);
+      absl::StatusOr<v1::Job> ended = node_->RunOwnJob(spec, &silent_);
       if (ended.ok() && ended->state() != v1::SUCCEEDED) ended = absl::AbortedError(ended->error());
       join_error_ = ended.status();
       job_->EndUnlessHandedOver(join_error_.ok() ? absl::CancelledError("the cluster has ended")

@@ -26,6 +26,7 @@
 #include "worker/grpc_prober.h"
 #include "worker/host_port.h"
 #include "worker/identity.h"
+#include "worker/job_generations.h"
 #include "worker/job_table.h"
 #include "worker/membership_service.h"
 #include "worker/trainer_service.h"
@@ -124,18 +125,24 @@ class NodeImpl : public Node {
   absl::Status Listen();
   const std::string& address() const override { return address_; }
   absl::StatusOr<v1::Job> RunOwnJob(const v1::JobSpec& spec, FitListener* progress) override;
+  absl::Status failure() const override { return link_ != nullptr ? link_->superseded() : absl::OkStatus(); }
   void Stop(const std::string& why) override;
 
  private:
   bool is_chief() const { return self_.rank() == 0; }
   void MakeServices();
   void OnOutcome(const v1::JobOutcome& outcome, const v1::JobSummary& summary);
+  void OnJobEnd(const v1::EndJob& end);
   absl::StatusOr<v1::Job> RunAsChief(const v1::JobSpec& spec, FitListener* progress);
-  absl::StatusOr<v1::Job> RunAsWorker();
-  absl::Status AwaitOwnOutcome();
+  absl::StatusOr<v1::Job> RunAsWorker(const v1::JobSpec& spec);
+  absl::Status AwaitJobEnd(const v1::JobSpec& spec);
+  absl::Duration PatienceWithChief(const v1::JobSpec& spec) const;
   v1::Cluster DescribeOwnView() const;
   bool EndedOrStopped() const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) {
-    return stopped_ || outcome_.has_value();
+    return stopped_ || job_end_.has_value();
+  }
+  bool HasSucceeded() const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) {
+    return outcome_.has_value() && outcome_->code() == 0;
   }
 
   const NodeOptions options_;
@@ -160,7 +167,9 @@ class NodeImpl : public Node {
   std::unique_ptr<grpc::Server> server_;
 
   Mutex mutex_;
-  std::optional<v1::JobOutcome> outcome_ ABSL_GUARDED_BY(mutex_);  // of the last job, on workers
+  // On workers:
+  std::optional<v1::JobOutcome> outcome_ ABSL_GUARDED_BY(mutex_);  // of the last generation
+  std::optional<v1::EndJob> job_end_ ABSL_GUARDED_BY(mutex_);      // of the last job
   bool stopped_ ABSL_GUARDED_BY(mutex_) = false;
 };
 
@@ -212,7 +221,8 @@ absl::Status NodeImpl::Listen() {
   runner_options.host_of_rank = HostOfRank(options_.cluster.addresses);
   runner_ = std::make_unique<JobRunner>(
       runner_options, &connector_, body_.get(),
-      [this](const v1::JobOutcome& outcome, const v1::JobSummary& summary) { OnOutcome(outcome, summary); });
+      [this](const v1::JobOutcome& outcome, const v1::JobSummary& summary) { OnOutcome(outcome, summary); },
+      [this](const v1::EndJob& end) { OnJobEnd(end); });
   if (chief_ != nullptr) chief_->Start(runner_.get());
   if (link_ != nullptr) link_->Start(runner_.get(), [this] { forwarding_service_->EndWatches(); });
   return absl::OkStatus();
@@ -226,7 +236,7 @@ void NodeImpl::OnOutcome(const v1::JobOutcome& outcome, const v1::JobSummary& su
 }
 
 absl::StatusOr<v1::Job> NodeImpl::RunOwnJob(const v1::JobSpec& spec, FitListener* progress) {
-  return is_chief() ? RunAsChief(spec, progress) : RunAsWorker();
+  return is_chief() ? RunAsChief(spec, progress) : RunAsWorker(spec);
 }
 
 absl::StatusOr<v1::Job> NodeImpl::RunAsChief(const v1::JobSpec& spec, FitListener* progress) {
@@ -254,12 +264,22 @@ absl::StatusOr<v1::Job> NodeImpl::RunAsChief(const v1::JobSpec& spec, FitListene
   }
 }
 
-absl::StatusOr<v1::Job> NodeImpl::RunAsWorker() {
-  RETURN_IF_ERROR(AwaitOwnOutcome());
+void NodeImpl::OnJobEnd(const v1::EndJob& end) {
+  MutexLock lock(&mutex_);
+  job_end_ = end;
+}
+
+absl::StatusOr<v1::Job> NodeImpl::RunAsWorker(const v1::JobSpec& spec) {
+  RETURN_IF_ERROR(AwaitJobEnd(spec));
   MutexLock lock(&mutex_);
   v1::Job job;
-  if (outcome_.has_value() && outcome_->code() == 0) {
+  if (HasSucceeded()) {
     job.set_state(v1::SUCCEEDED);
+  } else if (job_end_.has_value()) {
+    if (!outcome_.has_value() && job_end_->state() == v1::FAILED)
+      return absl::UnavailableError(job_end_->error());
+    job.set_state(job_end_->state());
+    job.set_error(job_end_->error());
   } else {
     job.set_state(v1::FAILED);
     job.set_error(outcome_.has_value() ? outcome_->message() : "the daemon was stopped");
@@ -267,21 +287,33 @@ absl::StatusOr<v1::Job> NodeImpl::RunAsWorker() {
   return job;
 }
 
-// A job that cannot start never reaches this rank, and its chief leaves: then the wait ends with
-// join_timeout.
-absl::Status NodeImpl::AwaitOwnOutcome() {
+// How long the chief may be away before this rank gives the job up.
+absl::Duration NodeImpl::PatienceWithChief(const v1::JobSpec& spec) const {
+  if (spec.on_failure() == v1::JobSpec::FAIL || !link_->ever_joined()) return options_.join_timeout;
+  return std::max(options_.join_timeout, RejoinTimeout(spec));
+}
+
+// A job that cannot start never reaches this rank, and its chief leaves: then the wait ends by time.
+absl::Status NodeImpl::AwaitJobEnd(const v1::JobSpec& spec) {
   absl::Time last_joined = absl::Now();
   while (true) {
+    const bool joined = link_->joined();
+    if (joined) last_joined = absl::Now();
     {
       MutexLock lock(&mutex_);
       if (mutex_.AwaitWithDeadline(Condition(this, &NodeImpl::EndedOrStopped), absl::Now() + kJoinedCheck))
         return absl::OkStatus();
+      // No other generation follows, or the chief has left behind the last barrier.
+      if (outcome_.has_value() && (spec.on_failure() == v1::JobSpec::FAIL || (HasSucceeded() && !joined)))
+        return absl::OkStatus();
     }
-    if (link_->joined()) last_joined = absl::Now();
-    if (absl::Now() - last_joined < options_.join_timeout) continue;
+    RETURN_IF_ERROR(failure());
+    const absl::Duration patience = PatienceWithChief(spec);
+    if (absl::Now() - last_joined < patience) continue;
     return absl::UnavailableError(
         absl::StrCat("rank 0 (", chief_address_, ") cannot be joined: ", link_->last_error().message(),
-                     " (waited ", absl::FormatDuration(options_.join_timeout), ", --join_timeout)"));
+                     " (waited ", absl::FormatDuration(patience),
+                     patience == options_.join_timeout ? ", --join_timeout)" : ", rejoin_timeout_seconds)"));
   }
 }
 

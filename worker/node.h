@@ -47,9 +47,13 @@ class Node {
   virtual const std::string& address() const = 0;
 
   // For nodes that do not accept jobs: queues the one job on the chief and waits for its end; on other ranks,
-  // waits until the chief has run it. `progress` hears of it on the chief. Returns the final state and the
-  // error, or UNAVAILABLE if the cluster was not complete within join_timeout.
+  // waits until the chief has run it, also through a loss of the chief that `spec` says to wait for.
+  // `progress` hears of it on the chief. Returns the final state and the error, or UNAVAILABLE if the cluster
+  // was not complete within join_timeout, or the error of `failure`.
   virtual absl::StatusOr<v1::Job> RunOwnJob(const v1::JobSpec& spec, FitListener* progress) = 0;
+
+  // Not OK once this node can never take part again: ALREADY_EXISTS, another process has taken its rank.
+  virtual absl::Status failure() const = 0;
 
   // Ends a running job and every service. Idempotent; RunOwnJob returns.
   virtual void Stop(const std::string& why) = 0;

@@ -84,14 +84,14 @@ absl::Status LoadWeights(FileSystem* files, const std::string& path, Replica* re
   return reader.ReadAll(Destinations(*replica, replica->parameters(), ""), "the model");
 }
 
-absl::Status BroadcastReplica(Communicator* communicator, Replica* replica) {
+absl::Status BroadcastReplica(Communicator* communicator, int root, Replica* replica) {
   int64_t step = replica->step();
   RETURN_IF_ERROR(
-      communicator->Broadcast(0, absl::MakeSpan(reinterpret_cast<std::byte*>(&step), sizeof(step))));
+      communicator->Broadcast(root, absl::MakeSpan(reinterpret_cast<std::byte*>(&step), sizeof(step))));
   replica->set_step(step);
-  RETURN_IF_ERROR(communicator->Broadcast(0, Bytes(replica->parameters())));
+  RETURN_IF_ERROR(communicator->Broadcast(root, Bytes(replica->parameters())));
   for (const absl::Span<float> slot : replica->slots())
-    RETURN_IF_ERROR(communicator->Broadcast(0, Bytes(slot)));
+    RETURN_IF_ERROR(communicator->Broadcast(root, Bytes(slot)));
   return absl::OkStatus();
 }
 

@@ -40,8 +40,8 @@ absl::Status RestoreParameters(const LoadedCheckpoint& checkpoint, Replica* repl
 // Parameters from a .safetensors file with exactly one tensor for each of them.
 absl::Status LoadWeights(FileSystem* files, const std::string& path, Replica* replica);
 
-// Collective. Rank 0's parameters, slots and step on all ranks.
-absl::Status BroadcastReplica(Communicator* communicator, Replica* replica);
+// Collective. The parameters, slots and step of rank `root` on all ranks.
+absl::Status BroadcastReplica(Communicator* communicator, int root, Replica* replica);
 
 }  // namespace lockstep
 

@@ -12,6 +12,7 @@
 #include "worker/epoch_meter.h"
 #include "worker/evaluator.h"
 #include "worker/fit_start.h"
+#include "worker/fit_state.h"
 #include "worker/output_path.h"
 #include "worker/predictor.h"
 #include "worker/replica_state.h"
@@ -97,6 +98,12 @@ absl::StatusOr<v1::JobSummary> Sequential::Fit(const TrainingData& data, const F
 }
 
 absl::StatusOr<v1::JobSummary> Sequential::Fit(const TrainingData& data, const v1::JobSpec& spec) {
+  FitState anew;
+  return Fit(data, spec, &anew);
+}
+
+absl::StatusOr<v1::JobSummary> Sequential::Fit(const TrainingData& data, const v1::JobSpec& spec,
+                                               FitState* state) {
   RETURN_IF_ERROR(CheckCompiled());
   if (data.train == nullptr)
     return absl::InvalidArgumentError("data.train: training rows are required for a fit");
@@ -111,7 +118,7 @@ absl::StatusOr<v1::JobSummary> Sequential::Fit(const TrainingData& data, const v
   options.output_root = strategy_->options().output_root;
   options.file_system = FilesOf(*strategy_);
   options.listener = strategy_->options().listener;
-  Trainer trainer(spec, data, replica_.get(), strategy_->communicator(), options);
+  Trainer trainer(spec, data, replica_.get(), strategy_->communicator(), options, state);
   absl::StatusOr<v1::JobSummary> summary = trainer.Fit();
   strategy_->RecordError(summary.status());
   return summary;
@@ -131,7 +138,7 @@ absl::Status Sequential::LoadCheckpoint(const std::string& directory) {
     }
     RETURN_IF_ERROR(RestoreParameters(newest, replica_.get()));
   }
-  return BroadcastReplica(strategy_->communicator(), replica_.get());
+  return BroadcastReplica(strategy_->communicator(), /*root=*/0, replica_.get());
 }
 
 absl::StatusOr<v1::JobSummary> Sequential::Evaluate(std::shared_ptr<const Dataset> dataset,

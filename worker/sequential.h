@@ -21,6 +21,8 @@
 
 namespace lockstep {
 
+struct FitState;
+
 // What Fit needs beside the data; the messages of the job specification.
 struct FitOptions {
   v1::Fit fit;
@@ -54,6 +56,8 @@ class Sequential {
   absl::StatusOr<v1::JobSummary> Fit(const TrainingData& data, const FitOptions& options);
   // The same for a whole specification, whose model and compile must be this model's.
   absl::StatusOr<v1::JobSummary> Fit(const TrainingData& data, const v1::JobSpec& spec);
+  // The same, going on from where `state` says, if that is live. After an error it says where the fit is.
+  absl::StatusOr<v1::JobSummary> Fit(const TrainingData& data, const v1::JobSpec& spec, FitState* state);
 
   // Collective. Parameters from the newest valid checkpoint in `directory` (below the output root) on rank 0.
   absl::Status LoadCheckpoint(const std::string& directory);

@@ -1,8 +1,9 @@
 // Runs a job specification on this rank: what the daemon does with a submitted job, or with the file of
-// --job.
+// --job. From one generation of a job to the next it keeps the model, the data and where the fit is.
 #ifndef LOCKSTEP_WORKER_SPEC_JOB_H_
 #define LOCKSTEP_WORKER_SPEC_JOB_H_
 
+#include <memory>
 #include <optional>
 #include <string>
 
@@ -21,10 +22,12 @@ class SpecJob : public JobBody {
     std::optional<v1::JobSpec> own_spec;
   };
 
-  explicit SpecJob(const Options& options) : options_(options) {}
+  explicit SpecJob(const Options& options);
+  ~SpecJob() override;
 
   absl::StatusOr<v1::JobSummary> Run(const v1::StartJob& start, Communicator* communicator,
                                      FitListener* listener) override;
+  void Forget(const std::string& job_id) override;
   int Connections(const v1::StartJob& start) const override;
   CommunicatorOptions Communication(const v1::StartJob& start) const override;
 
@@ -33,7 +36,13 @@ class SpecJob : public JobBody {
     return options_.own_spec.has_value() ? *options_.own_spec : start.spec();
   }
 
+  struct Session;
+
+  absl::StatusOr<std::unique_ptr<Session>> Open(const v1::JobSpec& spec, Communicator* communicator,
+                                                FitListener* listener) const;
+
   const Options options_;
+  std::unique_ptr<Session> session_;  // of the newest job; null: none
 };
 
 }  // namespace lockstep

@@ -46,6 +46,13 @@ class Strategy {
       : communicator_(communicator), options_(options) {}
   Scope EnterScope() { return Scope(this); }
 
+  // Goes on with another group: of the same job, after an interruption.
+  void Regroup(Communicator* communicator, FitListener* listener) {
+    communicator_ = communicator;
+    options_.listener = listener;
+    status_ = absl::OkStatus();
+  }
+
   int rank() const { return communicator_->rank(); }
   int world_size() const { return communicator_->world_size(); }
   Communicator* communicator() const { return communicator_; }
@@ -58,8 +65,8 @@ class Strategy {
   }
 
  private:
-  Communicator* const communicator_;
-  const StrategyOptions options_;
+  Communicator* communicator_;
+  StrategyOptions options_;
   absl::Status status_;
 };
 

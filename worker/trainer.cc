@@ -25,7 +25,7 @@ StepTotals ToTotals(const v1::CheckpointManifest& position, size_t num_metrics) 
 }  // namespace
 
 Trainer::Trainer(const v1::JobSpec& spec, TrainingData data, Replica* replica, Communicator* communicator,
-                 const TrainerOptions& options)
+                 const TrainerOptions& options, FitState* state)
     : spec_(spec),
       data_(std::move(data)),
       replica_(replica),
@@ -33,6 +33,8 @@ Trainer::Trainer(const v1::JobSpec& spec, TrainingData data, Replica* replica, C
       options_(options),
       files_(options.file_system != nullptr ? options.file_system : FileSystem::Posix()),
       listener_(options.listener != nullptr ? options.listener : &silent_),
+      state_(state),
+      position_(state->position),
       meter_(replica->metrics().size()),
       reporter_(spec_, replica, &position_, listener_) {}
 
@@ -40,12 +42,17 @@ absl::StatusOr<v1::JobSummary> Trainer::Fit() {
   RETURN_IF_ERROR(AgreeOnFit(spec_, data_, *replica_, communicator_));
   ASSIGN_OR_RETURN(checkpointer_, Checkpointer::Create(spec_.checkpoint(), communicator_->rank(),
                                                        options_.output_root, files_, listener_));
-  ASSIGN_OR_RETURN(position_, StartFit(spec_, {options_.data_root, files_, listener_}, checkpointer_.get(),
-                                       replica_, communicator_));
+  ASSIGN_OR_RETURN(const bool goes_on, StartFit(spec_, {options_.data_root, files_, listener_},
+                                                checkpointer_.get(), state_, replica_, communicator_));
   RETURN_IF_ERROR(MakeLoaders());
-  RETURN_IF_ERROR(SettleDataOrder());
+  RETURN_IF_ERROR(SettleDataOrder(goes_on));
   RETURN_IF_ERROR(MakeCallbacks());
   AnnounceBegin();
+  if (goes_on) {
+    RETURN_IF_ERROR(CatchUp());
+  } else {
+    SayIfNothingIsLeft();
+  }
   const CommunicatorStats before = communicator_->stats();
   while (!Done()) RETURN_IF_ERROR(RunEpoch());
   v1::JobSummary summary = reporter_.Summary();
@@ -89,9 +96,11 @@ absl::Status Trainer::MakeLoaders() {
   return absl::OkStatus();
 }
 
-absl::Status Trainer::SettleDataOrder() {
+absl::Status Trainer::SettleDataOrder(bool goes_on) {
   const std::string order = DescribeDataOrder(data_order_);
-  if (position_.step_in_epoch() > 0 && position_.step_in_epoch() >= steps_per_epoch_) {
+  // After an interruption all steps of an epoch may be done, and its end be still to come.
+  const int64_t most = goes_on ? steps_per_epoch_ : steps_per_epoch_ - 1;
+  if (position_.step_in_epoch() > most) {
     return absl::FailedPreconditionError(
         absl::StrFormat("the checkpoint of step %d lies behind %d steps of an epoch, and an epoch of this "
                         "job has %d. Resume with "
@@ -115,7 +124,7 @@ absl::Status Trainer::MakeCallbacks() {
   ASSIGN_OR_RETURN(callbacks_, TrainingCallbacks::Create(spec_.fit(), spec_.checkpoint(), monitors));
   callbacks_->Restore(position_.callbacks());
   if (spec_.fit().early_stopping().restore_best_weights() &&
-      position_.callbacks().early_stopping().has_best()) {
+      position_.callbacks().early_stopping().has_best() && state_->best_parameters.size() == 0) {
     reporter_.Message(
         "early_stopping.restore_best_weights: the best weights from before the resume are not kept; those of "
         "later "
@@ -135,12 +144,29 @@ void Trainer::AnnounceBegin() {
       (shard == v1::Dataset::AUTO || shard == v1::Dataset::SHARD_UNSPECIFIED))
     reporter_.Message(
         "shard AUTO: rows, not files, are shared out: each rank takes its slice of every batch");
-  if (Done()) {
-    reporter_.Message(
-        absl::StrFormat("nothing to do: the checkpoint of step %d %s %d epochs%s", replica_->step(),
-                        stop_ ? "was stopped early after" : "has all", position_.epoch(),
-                        stop_ ? "; leave fit.early_stopping out to go on" : "; raise fit.epochs to go on"));
-  }
+}
+
+// The step or the epoch that the interruption hit may have been counted on another rank only, before rank 0
+// had told of it or saved it.
+absl::Status Trainer::CatchUp() {
+  if (position_.step_in_epoch() > 0 || position_.epoch() == 0)
+    return SaveIfDue(position_.step_in_epoch() < steps_per_epoch_ &&
+                     checkpointer_->DueAfterStep(replica_->step()));
+  reporter_.Epoch(meter_, NamedValues(position_.metrics().begin(), position_.metrics().end()),
+                  replica_->optimizer().LearningRateAt(replica_->step() - 1) *
+                      position_.callbacks().learning_rate_scale());
+  const v1::CallbackState::Watch& best = position_.callbacks().best();
+  if (best.has_best() && best.best_epoch() == position_.epoch())
+    RETURN_IF_ERROR(checkpointer_->SaveBest(*replica_, position_));
+  return SaveIfDue(checkpointer_->DueAfterEpoch(position_.epoch(), replica_->step(), Done()));
+}
+
+void Trainer::SayIfNothingIsLeft() {
+  if (!Done()) return;
+  reporter_.Message(
+      absl::StrFormat("nothing to do: the checkpoint of step %d %s %d epochs%s", replica_->step(),
+                      stop_ ? "was stopped early after" : "has all", position_.epoch(),
+                      stop_ ? "; leave fit.early_stopping out to go on" : "; raise fit.epochs to go on"));
 }
 
 bool Trainer::Done() const { return stop_ || position_.epoch() >= spec_.fit().epochs(); }
@@ -162,6 +188,8 @@ absl::Status Trainer::RunStep(int64_t step_in_epoch) {
   meter_.AddStep(*totals);
   position_.set_step_in_epoch(step_in_epoch + 1);
   position_.set_step(replica_->step());
+  position_.clear_epoch_totals();
+  for (const double value : meter_.totals().all()) position_.add_epoch_totals(value);
   reporter_.Step(meter_);
   // The last step of an epoch is saved with the epoch, after validation.
   return SaveIfDue(step_in_epoch + 1 < steps_per_epoch_ && checkpointer_->DueAfterStep(replica_->step()));
@@ -201,23 +229,20 @@ absl::Status Trainer::ApplyDecision(const EpochDecision& decision) {
   if (!decision.reason.empty()) reporter_.Message(decision.reason);
   if (decision.is_best) RETURN_IF_ERROR(checkpointer_->SaveBest(*replica_, position_));
   if (decision.early_stopping_improved && spec_.fit().early_stopping().restore_best_weights()) {
-    if (best_parameters_.size() == 0) best_parameters_ = AlignedBuffer<float>(replica_->parameters().size());
-    absl::c_copy(replica_->parameters(), best_parameters_.data());
+    if (state_->best_parameters.size() == 0)
+      state_->best_parameters = AlignedBuffer<float>(replica_->parameters().size());
+    absl::c_copy(replica_->parameters(), state_->best_parameters.data());
   }
   stop_ = decision.stop;
   // As in Keras: at the end of training, whether it stopped early or not.
-  if (Done() && best_parameters_.size() > 0)
-    absl::c_copy(best_parameters_.span(), replica_->parameters().begin());
+  if (Done() && state_->best_parameters.size() > 0)
+    absl::c_copy(state_->best_parameters.span(), replica_->parameters().begin());
   return absl::OkStatus();
 }
 
 absl::Status Trainer::SaveIfDue(bool due) {
   if (!due) return absl::OkStatus();
   RETURN_IF_ERROR(CheckHashes(communicator_, replica_->Hash(), "parameters", replica_->step()));
-  position_.clear_epoch_totals();
-  if (position_.step_in_epoch() > 0) {
-    for (const double value : meter_.totals().all()) position_.add_epoch_totals(value);
-  }
   return checkpointer_->Save(*replica_, position_);
 }
 

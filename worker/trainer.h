@@ -11,7 +11,6 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/time/time.h"
-#include "base/aligned_buffer.h"
 #include "base/file_system.h"
 #include "collective/communicator.h"
 #include "data/batch_loader.h"
@@ -24,6 +23,7 @@
 #include "worker/fit_listener.h"
 #include "worker/fit_plan.h"
 #include "worker/fit_reporter.h"
+#include "worker/fit_state.h"
 #include "worker/replica.h"
 #include "worker/train_step.h"
 #include "worker/training_callbacks.h"
@@ -39,9 +39,9 @@ struct TrainerOptions {
 
 class Trainer {
  public:
-  // `spec` needs model, compile and fit. Nothing is owned.
+  // `spec` needs model, compile and fit. `state` is followed from step to step. Nothing is owned.
   Trainer(const v1::JobSpec& spec, TrainingData data, Replica* replica, Communicator* communicator,
-          const TrainerOptions& options);
+          const TrainerOptions& options, FitState* state);
 
   // Collective. Trains to the end and returns when the last checkpoint is durable and every rank has arrived.
   // On rank 0 the summary is complete; on the others, without `ranks`.
@@ -50,8 +50,10 @@ class Trainer {
 
  private:
   absl::Status MakeLoaders();
-  absl::Status SettleDataOrder();
+  absl::Status SettleDataOrder(bool goes_on);
   absl::Status MakeCallbacks();
+  absl::Status CatchUp();
+  void SayIfNothingIsLeft();
   void AnnounceBegin();
   absl::Status RunEpoch();
   absl::Status RunStep(int64_t step_in_epoch);
@@ -78,13 +80,12 @@ class Trainer {
   std::unique_ptr<Evaluator> evaluator_;  // null without validation
   std::unique_ptr<TrainStep> train_step_;
 
-  // Where the job is, as a checkpoint would say it.
-  v1::CheckpointManifest position_;
+  FitState* const state_;
+  v1::CheckpointManifest& position_;  // the state's
   SamplerOptions data_order_;
   int64_t steps_per_epoch_ = 0;
   int64_t train_rows_ = 0, validation_rows_ = 0;  // of all ranks
   bool stop_ = false;
-  AlignedBuffer<float> best_parameters_;  // early stopping's, if it restores them
 
   EpochMeter meter_;
   FitReporter reporter_;
