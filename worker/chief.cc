@@ -299,7 +299,7 @@ void Chief::EndGeneration(const GenerationOrder& order) {
   end->set_error(order.text);
   if (order.state == v1::RUNNING) {
     LOG(WARNING) << running_->job_id << " generation " << order.generation << " is over: " << order.text;
-    running_->listener->OnMessage(order.text);
+    running_->listener->OnMessage(absl::StrCat(order.text, "; the others keep the state and wait"));
   }
   SendTo(order.ranks, message);
   runner_->End(*end);

@@ -51,7 +51,7 @@ absl::StatusOr<v1::JobSummary> Trainer::Fit() {
   if (goes_on) {
     RETURN_IF_ERROR(CatchUp());
   } else {
-    SayIfNothingIsLeft();
+    SayHowItBegins();
   }
   const CommunicatorStats before = communicator_->stats();
   while (!Done()) RETURN_IF_ERROR(RunEpoch());
@@ -139,11 +139,6 @@ absl::Status Trainer::MakeCallbacks() {
 void Trainer::AnnounceBegin() {
   reporter_.Begin(communicator_->rank(), communicator_->world_size(), steps_per_epoch_, train_rows_,
                   validation_rows_);
-  const v1::Dataset::Shard shard = spec_.data().train().shard();
-  if (communicator_->world_size() > 1 &&
-      (shard == v1::Dataset::AUTO || shard == v1::Dataset::SHARD_UNSPECIFIED))
-    reporter_.Message(
-        "shard AUTO: rows, not files, are shared out: each rank takes its slice of every batch");
 }
 
 // The step or the epoch that the interruption hit may have been counted on another rank only, before rank 0
@@ -161,7 +156,13 @@ absl::Status Trainer::CatchUp() {
   return SaveIfDue(checkpointer_->DueAfterEpoch(position_.epoch(), replica_->step(), Done()));
 }
 
-void Trainer::SayIfNothingIsLeft() {
+// Not again when the job goes on.
+void Trainer::SayHowItBegins() {
+  const v1::Dataset::Shard shard = spec_.data().train().shard();
+  if (communicator_->world_size() > 1 &&
+      (shard == v1::Dataset::AUTO || shard == v1::Dataset::SHARD_UNSPECIFIED))
+    reporter_.Message(
+        "shard AUTO: rows, not files, are shared out: each rank takes its slice of every batch");
   if (!Done()) return;
   reporter_.Message(
       absl::StrFormat("nothing to do: the checkpoint of step %d %s %d epochs%s", replica_->step(),

@@ -53,7 +53,7 @@ class Trainer {
   absl::Status SettleDataOrder(bool goes_on);
   absl::Status MakeCallbacks();
   absl::Status CatchUp();
-  void SayIfNothingIsLeft();
+  void SayHowItBegins();
   void AnnounceBegin();
   absl::Status RunEpoch();
   absl::Status RunStep(int64_t step_in_epoch);
