@@ -48,7 +48,9 @@ absl::StatusOr<v1::JobSummary> Trainer::Fit() {
   AnnounceBegin();
   const CommunicatorStats before = communicator_->stats();
   while (!Done()) RETURN_IF_ERROR(RunEpoch());
+  RETURN_IF_ERROR(checkpointer_->Flush());
   v1::JobSummary summary = reporter_.Summary();
+  checkpointer_->AddTo(&summary);
   RETURN_IF_ERROR(GatherRankStats(before, &summary));
   // A rank that leaves first must not look like a lost one to the others.
   RETURN_IF_ERROR(communicator_->Barrier());
@@ -212,8 +214,10 @@ absl::Status Trainer::ApplyDecision(const EpochDecision& decision) {
 }
 
 absl::Status Trainer::SaveIfDue(bool due) {
-  if (!due) return absl::OkStatus();
+  if (!due) return checkpointer_->Check();
+  const absl::Time asked = absl::Now();
   RETURN_IF_ERROR(CheckHashes(communicator_, replica_->Hash(), "parameters", replica_->step()));
+  checkpointer_->AddStall(absl::Now() - asked);
   position_.clear_epoch_totals();
   if (position_.step_in_epoch() > 0) {
     for (const double value : meter_.totals().all()) position_.add_epoch_totals(value);
