@@ -132,6 +132,26 @@ bool AnyOfMessages(const Script& script, const std::string& text) {
   return false;
 }
 
+TEST(BackgroundCheckpointTest, WhatIsSavedLastAreTheBestParametersIfTheyWereRestored) {
+  FakeFileSystem files;
+  FitRun run = MakeRun(&files, 3, "keep_best { monitor: \"loss\" mode: MIN }");
+  run.spec.mutable_fit()->mutable_early_stopping()->set_monitor("loss");
+  run.spec.mutable_fit()->mutable_early_stopping()->set_mode(v1::MAX);  // the first epoch stays the best one
+  run.spec.mutable_fit()->mutable_early_stopping()->set_patience(10);
+  run.spec.mutable_fit()->mutable_early_stopping()->set_restore_best_weights(true);
+  const std::vector<RankResult> results = FitInProcess(run, 2);
+  ASSERT_OK(results[0].summary);
+  std::vector<std::string> damaged;
+  ASSERT_OK_AND_ASSIGN(const LoadedCheckpoint newest,
+                       CheckpointStore::LoadNewestOf(&files, kDirectory, &damaged));
+  // The step that was copied a moment before as the best one, but with other parameters.
+  ExpectHolds(newest, run, results[0]);
+  ASSERT_OK_AND_ASSIGN(const LoadedCheckpoint best,
+                       LoadedCheckpoint::Load(&files, absl::StrCat(kDirectory, "/", kBestDirectory)));
+  EXPECT_EQ(best.manifest().step(), newest.manifest().step());
+  EXPECT_NE(best.manifest().parameter_hash(), newest.manifest().parameter_hash());
+}
+
 // The disk is full from the end of epoch `from` until that of epoch `to`.
 void MakeFull(FakeFileSystem* files, int64_t from, int64_t to, Script* script) {
   script->at_epoch = [=](int64_t epoch) {

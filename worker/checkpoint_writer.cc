@@ -1,40 +1,20 @@
 #include "worker/checkpoint_writer.h"
 
 #include <algorithm>
+#include <functional>
 #include <utility>
-#include <vector>
 
 #include "absl/strings/str_cat.h"
 #include "absl/time/clock.h"
+#include "base/hash.h"
 #include "base/logging.h"
+#include "base/status_macros.h"
 
 namespace lockstep {
 namespace {
 
-// A step's checkpoint and the best one. A third save of one state waits.
+// A step's checkpoint and the best one.
 constexpr size_t kMostQueued = 2;
-
-// Tensors start on cache lines of their own.
-size_t Padded(size_t size) {
-  constexpr size_t kFloats = AlignedBytes::kAlignment / sizeof(float);
-  return (size + kFloats - 1) / kFloats * kFloats;
-}
-
-size_t PaddedSize(const std::vector<NamedTensor>& tensors) {
-  size_t size = 0;
-  for (const NamedTensor& tensor : tensors) size += Padded(tensor.values.size());
-  return size;
-}
-
-// Copies the values of `tensors` to `out` and points the tensors there. Returns the end.
-float* MoveValues(float* out, std::vector<NamedTensor>* tensors) {
-  for (NamedTensor& tensor : *tensors) {
-    std::copy(tensor.values.begin(), tensor.values.end(), out);
-    tensor.values = absl::MakeConstSpan(out, tensor.values.size());
-    out += Padded(tensor.values.size());
-  }
-  return out;
-}
 
 }  // namespace
 
@@ -49,18 +29,41 @@ CheckpointWriter::~CheckpointWriter() {
   for (absl::Status error = TakeError(); !error.ok(); error = TakeError()) LOG(ERROR) << error.message();
 }
 
-absl::Status CheckpointWriter::Save(Target target, const CheckpointContents& contents) {
-  bool copied = IsCopied(contents);
-  {
-    MutexLock lock(&mutex_);
-    if (!copied || queue_.size() >= kMostQueued) mutex_.Await(Condition(this, &CheckpointWriter::IsIdle));
-    if (!errors_.empty()) return TakeErrorLocked();
-  }
+absl::StatusOr<std::vector<uint64_t>> CheckpointWriter::Copy(
+    absl::Span<const absl::Span<const float>> buffers) {
+  RETURN_IF_ERROR(Flush());
   // With an empty queue the thread touches nothing of the copy.
-  if (!copied) Copy(contents);
+  copied_.resize(buffers.size());
+  std::vector<uint64_t> hashes;
+  for (size_t i = 0; i < buffers.size(); ++i) {
+    Copied& copied = copied_[i];
+    if (copied.copy.size() != buffers[i].size()) copied.copy = AlignedBuffer<float>(buffers[i].size());
+    copied.original = buffers[i];
+    hashes.push_back(CopyAndHash64(buffers[i].data(), buffers[i].size() * sizeof(float), copied.copy.data()));
+  }
+  return hashes;
+}
+
+void CheckpointWriter::Write(Target target, CheckpointContents contents) {
+  MoveToCopy(&contents.model);
+  MoveToCopy(&contents.optimizer);
   MutexLock lock(&mutex_);
-  queue_.push_back({target, contents.manifest});
-  return absl::OkStatus();
+  mutex_.Await(Condition(this, &CheckpointWriter::HasRoom));
+  queue_.push_back({target, std::move(contents)});
+}
+
+bool CheckpointWriter::HasRoom() const { return queue_.size() < kMostQueued; }
+
+void CheckpointWriter::MoveToCopy(std::vector<NamedTensor>* tensors) const {
+  for (NamedTensor& tensor : *tensors) {
+    const auto holder = std::find_if(copied_.begin(), copied_.end(), [&tensor](const Copied& copied) {
+      return std::less_equal<>()(copied.original.begin(), tensor.values.begin()) &&
+             std::less_equal<>()(tensor.values.end(), copied.original.end());
+    });
+    CHECK(holder != copied_.end()) << tensor.name << " was not copied";
+    const size_t offset = static_cast<size_t>(tensor.values.begin() - holder->original.begin());
+    tensor.values = holder->copy.span().subspan(offset, tensor.values.size());
+  }
 }
 
 absl::Status CheckpointWriter::Flush() {
@@ -86,32 +89,17 @@ CheckpointWriter::Stats CheckpointWriter::stats() const {
   return stats_;
 }
 
-bool CheckpointWriter::IsCopied(const CheckpointContents& contents) const {
-  return !copied_hash_.empty() && copied_hash_ == contents.manifest.parameter_hash() &&
-         copied_step_ == contents.manifest.step();
-}
-
-void CheckpointWriter::Copy(const CheckpointContents& contents) {
-  const size_t size = PaddedSize(contents.model) + PaddedSize(contents.optimizer);
-  if (size > values_.size()) values_ = AlignedBuffer<float>(size);
-  copy_.model = contents.model;
-  copy_.optimizer = contents.optimizer;
-  MoveValues(MoveValues(values_.data(), &copy_.model), &copy_.optimizer);
-  copied_step_ = contents.manifest.step();
-  copied_hash_ = contents.manifest.parameter_hash();
-}
-
 void CheckpointWriter::Run() {
   while (true) {
-    Write write;
+    const Queued* next = nullptr;
     {
       MutexLock lock(&mutex_);
       mutex_.Await(Condition(this, &CheckpointWriter::HasWorkOrStops));
       if (queue_.empty()) return;
-      write = queue_.front();
+      next = &queue_.front();  // stays where it is while others are added
     }
     const absl::Time start = absl::Now();
-    absl::Status status = WriteCopy(write);
+    absl::Status status = WriteNow(*next);
     const absl::Duration taken = absl::Now() - start;
     MutexLock lock(&mutex_);
     stats_.writing += taken;
@@ -124,13 +112,13 @@ void CheckpointWriter::Run() {
   }
 }
 
-absl::Status CheckpointWriter::WriteCopy(const Write& write) {
-  copy_.manifest = write.manifest;
-  const absl::Status status = write.target == Target::kStep ? store_->Save(copy_) : store_->SaveBest(copy_);
+absl::Status CheckpointWriter::WriteNow(const Queued& queued) {
+  const bool best = queued.target == Target::kBest;
+  const absl::Status status = best ? store_->SaveBest(queued.contents) : store_->Save(queued.contents);
   if (status.ok()) return status;
-  const std::string best = write.target == Target::kBest ? "best " : "";
-  return absl::Status(status.code(), absl::StrCat("the ", best, "checkpoint of step ", write.manifest.step(),
-                                                  " cannot be saved: ", status.message()));
+  return absl::Status(status.code(),
+                      absl::StrCat("the ", best ? "best " : "", "checkpoint of step ",
+                                   queued.contents.manifest.step(), " cannot be saved: ", status.message()));
 }
 
 }  // namespace lockstep

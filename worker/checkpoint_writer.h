@@ -1,12 +1,12 @@
-// Writes checkpoints while training goes on. A save copies the state into memory of the writer's own and
-// returns; a thread of the writer passes the copy to the CheckpointStore.
+// Writes checkpoints while training goes on. The training thread copies the state into memory of the writer's
+// own; a thread of the writer passes the copy to the CheckpointStore.
 //
-//   training thread   ... step  step | wait for room, copy | step  step  step ...
-//   writer's thread   idle           |                     | write, sync, rename, `latest` ...
+//   training thread   ... step  step | Copy (waits for the write before) | Write | step  step  step ...
+//   writer's thread   ... write      | idle                              |       | write, sync, rename ...
 //
-// There is one copy, kept from save to save, so the next save waits for the write before it: a disk that is
-// too slow for the interval holds training up instead of filling memory. Saves of the same state (a step's
-// checkpoint that is also the best one) share the copy and queue up.
+// There is one copy, kept from save to save, so the next one waits for the write before it: a disk that is
+// too slow for the interval holds training up instead of filling memory. One copy can be written as both the
+// step's checkpoint and the best one.
 //
 // All functions are for one thread, the training one. The store is used by the writer's thread alone.
 #ifndef LOCKSTEP_WORKER_CHECKPOINT_WRITER_H_
@@ -14,16 +14,18 @@
 
 #include <cstdint>
 #include <deque>
-#include <string>
 #include <thread>
+#include <vector>
 
 #include "absl/status/status.h"
+#include "absl/status/statusor.h"
 #include "absl/time/time.h"
+#include "absl/types/span.h"
 #include "base/aligned_buffer.h"
 #include "base/mutex.h"
-#include "proto/checkpoint.pb.h"
 #include "worker/checkpoint_contents.h"
 #include "worker/checkpoint_store.h"
+#include "worker/named_tensor.h"
 
 namespace lockstep {
 
@@ -46,11 +48,14 @@ class CheckpointWriter {
   CheckpointWriter(const CheckpointWriter&) = delete;
   CheckpointWriter& operator=(const CheckpointWriter&) = delete;
 
-  // Waits until the writes before have ended, copies `contents` and returns; the values may change then.
-  // With the step and the hash (which must not be empty) of the last copy, neither waits nor copies.
-  // An error is the oldest one of a write before that has not been returned yet; then nothing is saved, and
-  // the call can be repeated.
-  absl::Status Save(Target target, const CheckpointContents& contents);
+  // Waits until all writes before have ended, and copies flat arrays of values, which may change afterwards.
+  // Returns the Hash64 of each. An error is the oldest one of a write before that has not been returned yet;
+  // then nothing is copied, and the call can be repeated.
+  absl::StatusOr<std::vector<uint64_t>> Copy(absl::Span<const absl::Span<const float>> buffers);
+
+  // Has the copy written. The tensors of `contents` are views of the buffers given to Copy. May be called for
+  // each target once; then waits for the first.
+  void Write(Target target, CheckpointContents contents);
 
   // Returns once nothing is left to write, with the oldest error that has not been returned yet.
   absl::Status Flush();
@@ -61,30 +66,32 @@ class CheckpointWriter {
   Stats stats() const;
 
  private:
-  struct Write {
+  struct Queued {
     Target target;
-    v1::CheckpointManifest manifest;
+    CheckpointContents contents;  // views of the copy
   };
 
   bool IsIdle() const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) { return queue_.empty(); }
+  bool HasRoom() const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   bool HasWorkOrStops() const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) { return stop_ || !queue_.empty(); }
   absl::Status TakeErrorLocked() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
-  bool IsCopied(const CheckpointContents& contents) const;
-  void Copy(const CheckpointContents& contents);
+  // Points tensors that are views of an array to the copy of it.
+  void MoveToCopy(std::vector<NamedTensor>* tensors) const;
   void Run();
-  absl::Status WriteCopy(const Write& write);
+  absl::Status WriteNow(const Queued& queued);
 
   CheckpointStore* const store_;
 
-  // The copy: the training thread's while the queue is empty, the writer's while it is not.
-  AlignedBuffer<float> values_;
-  CheckpointContents copy_;
-  // What it is a copy of; the training thread's.
-  int64_t copied_step_ = -1;
-  std::string copied_hash_;
+  // An array, and the copy of it. The training thread's; the writer reads the copies while the queue has
+  // items.
+  struct Copied {
+    absl::Span<const float> original;
+    AlignedBuffer<float> copy;
+  };
+  std::vector<Copied> copied_;
 
   mutable Mutex mutex_;
-  std::deque<Write> queue_ ABSL_GUARDED_BY(mutex_);  // the first one is being written
+  std::deque<Queued> queue_ ABSL_GUARDED_BY(mutex_);  // the first one is being written
   std::deque<absl::Status> errors_ ABSL_GUARDED_BY(mutex_);
   Stats stats_ ABSL_GUARDED_BY(mutex_);
   bool stop_ ABSL_GUARDED_BY(mutex_) = false;

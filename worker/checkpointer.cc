@@ -94,24 +94,34 @@ bool Checkpointer::DueAfterEpoch(int64_t epoch, int64_t step, bool last) const {
   return spec_.every_steps() == 0;
 }
 
-absl::Status Checkpointer::Save(const Replica& replica, const v1::CheckpointManifest& position) {
-  return Write(CheckpointWriter::Target::kStep, replica, position);
+absl::StatusOr<uint64_t> Checkpointer::Copy(const Replica& replica) {
+  if (store_ == nullptr) return replica.Hash();
+  const StopWatch watch(&stall_);
+  // The best state may have been copied a moment ago. After that the best parameters may have been restored.
+  if (copied_step_ == replica.step() && copied_hash_ == replica.Hash()) return copied_hash_;
+  std::vector<absl::Span<const float>> buffers = {replica.parameters()};
+  buffers.insert(buffers.end(), replica.slots().begin(), replica.slots().end());
+  absl::StatusOr<std::vector<uint64_t>> hashes = writer_->Copy(buffers);
+  while (!hashes.ok()) {
+    RETURN_IF_ERROR(Judge(hashes.status(), "that of this step is tried now"));
+    hashes = writer_->Copy(buffers);
+  }
+  copied_step_ = replica.step();
+  copied_hash_ = Replica::CombineHashes(*hashes);
+  copied_parameter_hash_ = hashes->front();
+  return copied_hash_;
+}
+
+void Checkpointer::Save(const Replica& replica, const v1::CheckpointManifest& position) {
+  if (store_ == nullptr) return;
+  writer_->Write(CheckpointWriter::Target::kStep, Snapshot(replica, copied_parameter_hash_, position));
 }
 
 absl::Status Checkpointer::SaveBest(const Replica& replica, const v1::CheckpointManifest& position) {
-  return Write(CheckpointWriter::Target::kBest, replica, position);
-}
-
-absl::Status Checkpointer::Write(CheckpointWriter::Target target, const Replica& replica,
-                                 const v1::CheckpointManifest& position) {
   if (store_ == nullptr) return absl::OkStatus();
-  const StopWatch watch(&stall_);
-  const CheckpointContents contents = Snapshot(replica, position);
-  for (;;) {
-    const absl::Status before = writer_->Save(target, contents);
-    if (before.ok()) return before;
-    RETURN_IF_ERROR(Judge(before, "that of this step is tried now"));
-  }
+  RETURN_IF_ERROR(Copy(replica).status());
+  writer_->Write(CheckpointWriter::Target::kBest, Snapshot(replica, copied_parameter_hash_, position));
+  return absl::OkStatus();
 }
 
 absl::Status Checkpointer::Check() {

@@ -42,10 +42,14 @@ class Checkpointer {
   // `step`: the epoch's last one. `last`: the fit ends with this epoch.
   bool DueAfterEpoch(int64_t epoch, int64_t step, bool last) const;
 
-  // Return once the state is copied; it is written while training goes on, after the checkpoint before.
-  // What is wrong with a checkpoint before is told now, as `on_error` says: FAIL: it is returned, and nothing
-  // is saved. WARN: the listener hears of it, and this one is tried.
-  absl::Status Save(const Replica& replica, const v1::CheckpointManifest& position);
+  // Copies the state for Save, and returns Replica::Hash() of it; on ranks without checkpoints only that.
+  // Waits for the write before. What is wrong with it is told now, as `on_error` says: FAIL: it is returned.
+  // WARN: the listener hears of it.
+  absl::StatusOr<uint64_t> Copy(const Replica& replica);
+
+  // Has the state that was copied last, which the replica still has, written while training goes on.
+  void Save(const Replica& replica, const v1::CheckpointManifest& position);
+  // Copies it, too. Errors as Copy.
   absl::Status SaveBest(const Replica& replica, const v1::CheckpointManifest& position);
 
   // What is wrong with writes that have ended, as above. Does not wait.
@@ -63,8 +67,6 @@ class Checkpointer {
  private:
   Checkpointer(const v1::Checkpoint& spec, FitListener* listener) : spec_(spec), listener_(listener) {}
 
-  absl::Status Write(CheckpointWriter::Target target, const Replica& replica,
-                     const v1::CheckpointManifest& position);
   // What `on_error` makes of the error of a write; `next` ends the sentence of a warning.
   absl::Status Judge(const absl::Status& error, absl::string_view next);
 
@@ -73,6 +75,9 @@ class Checkpointer {
   std::unique_ptr<FileLock> lock_;            // of the directory
   std::unique_ptr<CheckpointStore> store_;    // null: nothing is saved here
   std::unique_ptr<CheckpointWriter> writer_;  // of the store; after it, so that it ends first
+  // What was copied last.
+  int64_t copied_step_ = -1;
+  uint64_t copied_hash_ = 0, copied_parameter_hash_ = 0;
   absl::Duration stall_;
 };
 

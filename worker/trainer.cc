@@ -215,14 +215,16 @@ absl::Status Trainer::ApplyDecision(const EpochDecision& decision) {
 
 absl::Status Trainer::SaveIfDue(bool due) {
   if (!due) return checkpointer_->Check();
+  ASSIGN_OR_RETURN(const uint64_t hash, checkpointer_->Copy(*replica_));
   const absl::Time asked = absl::Now();
-  RETURN_IF_ERROR(CheckHashes(communicator_, replica_->Hash(), "parameters", replica_->step()));
+  RETURN_IF_ERROR(CheckHashes(communicator_, hash, "parameters", replica_->step()));
   checkpointer_->AddStall(absl::Now() - asked);
   position_.clear_epoch_totals();
   if (position_.step_in_epoch() > 0) {
     for (const double value : meter_.totals().all()) position_.add_epoch_totals(value);
   }
-  return checkpointer_->Save(*replica_, position_);
+  checkpointer_->Save(*replica_, position_);
+  return absl::OkStatus();
 }
 
 absl::Status Trainer::GatherRankStats(const CommunicatorStats& before, v1::JobSummary* summary) {
