@@ -142,12 +142,23 @@ void FakeFileSystem::Restart(Unsynced unsynced) {
   Settle(unsynced, root_.get());
 }
 
+void FakeFileSystem::Hold() {
+  MutexLock lock(&mutex_);
+  held_ = true;
+}
+
+void FakeFileSystem::Release() {
+  MutexLock lock(&mutex_);
+  held_ = false;
+}
+
 void FakeFileSystem::SetCapacity(int64_t bytes) {
   MutexLock lock(&mutex_);
   capacity_ = bytes;
 }
 
 absl::Status FakeFileSystem::Count(const std::string& what) {
+  mutex_.Await(Condition(this, &FakeFileSystem::IsReleased));
   const int64_t operation = operations_++;
   if (crash_at_.has_value() && operation >= *crash_at_) {
     return absl::UnavailableError(absl::StrCat("crashed: cannot ", what));

@@ -1,5 +1,5 @@
-// A file system in memory that fails or crashes where a test wants it to, and forgets after a crash what was
-// not synced. For tests only. Thread-safe. Paths are absolute; "/" exists.
+// A file system in memory that fails, hangs or crashes where a test wants it to, and forgets after a crash
+// what was not synced. For tests only. Thread-safe. Paths are absolute; "/" exists.
 #ifndef LOCKSTEP_BASE_FAKE_FILE_SYSTEM_H_
 #define LOCKSTEP_BASE_FAKE_FILE_SYSTEM_H_
 
@@ -40,6 +40,10 @@ class FakeFileSystem : public FileSystem {
   // The machine is up again. Files that were open stay unusable.
   void Restart(Unsynced unsynced);
 
+  // Every operation waits until Release, as those of a disk that hangs.
+  void Hold();
+  void Release();
+
   // Appends fail with RESOURCE_EXHAUSTED once all files together would have more bytes than this.
   void SetCapacity(int64_t bytes);
 
@@ -70,12 +74,15 @@ class FakeFileSystem : public FileSystem {
   absl::Status Append(Node* file, absl::string_view bytes, absl::Status fault)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
 
+  bool IsReleased() const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) { return !held_; }
+
   Mutex mutex_;
   std::shared_ptr<Node> root_ ABSL_GUARDED_BY(mutex_);
   int64_t operations_ ABSL_GUARDED_BY(mutex_) = 0;
   int64_t lives_ ABSL_GUARDED_BY(mutex_) = 0;  // number of restarts
   int64_t capacity_ ABSL_GUARDED_BY(mutex_);
   std::map<int64_t, absl::Status> faults_ ABSL_GUARDED_BY(mutex_);
+  bool held_ ABSL_GUARDED_BY(mutex_) = false;
   std::optional<int64_t> crash_at_ ABSL_GUARDED_BY(mutex_);
 };
 

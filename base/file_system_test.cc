@@ -67,6 +67,21 @@ TEST_P(FileSystemTest, WhatIsAppendedIsReadAtAnyOffset) {
               StatusIs(absl::StatusCode::kDataLoss, HasSubstr(Path("a"))));
 }
 
+// Those of the real one go past the page cache but for the ends of each.
+TEST_P(FileSystemTest, LargeAppendsOfAnySizeFollowEachOther) {
+  std::string expected;
+  ASSERT_OK_AND_ASSIGN(const std::unique_ptr<WritableFile> out, files_->CreateFile(Path("a")));
+  for (const size_t bytes : {700, 3 << 20, 1 << 20, 4097, (1 << 20) + 4095, 1}) {
+    const size_t begin = expected.size();
+    for (size_t i = 0; i < bytes; ++i) expected.push_back(static_cast<char>(i * 37 + i / 4096 + bytes));
+    ASSERT_OK(out->Append(absl::string_view(expected).substr(begin)));
+  }
+  ASSERT_OK(out->Sync());
+  ASSERT_OK(out->Close());
+  ASSERT_OK_AND_ASSIGN(const std::string contents, ReadWholeFile(files_, Path("a"), 1 << 24));
+  EXPECT_TRUE(contents == expected) << contents.size() << " bytes of " << expected.size();
+}
+
 TEST_P(FileSystemTest, CreatingAFileEmptiesTheOldOne) {
   ASSERT_OK(Write("a", "long contents"));
   ASSERT_OK(Write("a", "new"));
@@ -149,6 +164,7 @@ TEST(PosixFileSystemTest, AFullDiskIsResourceExhausted) {
                        FileSystem::Posix()->CreateFile("/dev/full"));
   EXPECT_THAT(file->Append("x"), StatusIs(absl::StatusCode::kResourceExhausted,
                                           HasSubstr("cannot write /dev/full: No space left on device")));
+  EXPECT_THAT(file->Append(std::string(2 << 20, 'x')), StatusIs(absl::StatusCode::kResourceExhausted, _));
 }
 
 TEST(PosixFileSystemTest, APipeIsRefusedWithoutWaitingForAWriter) {

@@ -54,11 +54,11 @@ class ResumeTest : public ::testing::Test {
     JobClient client = cluster_.client();
     const absl::StatusOr<std::string> id = client.Submit(slow);
     EXPECT_OK(id);
-    // An epoch is saved before the next one begins to be reported.
+    // An epoch's checkpoint is written during the next one, and is durable before that one is saved.
     EXPECT_OK(client
                   .AwaitEvent(*id,
                               [epochs](const v1::JobEvent& event) {
-                                return event.has_progress() && event.progress().epoch() > epochs;
+                                return event.has_progress() && event.progress().epoch() > epochs + 1;
                               })
                   .status());
     for (int rank = 0; rank < 2; ++rank) cluster_.daemon(rank).Kill();

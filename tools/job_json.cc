@@ -40,6 +40,9 @@ Json ToJson(const v1::JobSummary& summary) {
                {"rows_per_second", summary.rows_per_second()},
                {"seconds", summary.seconds()},
                {"parameter_hash", summary.parameter_hash()},
+               {"checkpoints", summary.checkpoints()},
+               {"checkpoint_stall_seconds", summary.checkpoint_stall_seconds()},
+               {"checkpoint_write_seconds", summary.checkpoint_write_seconds()},
                {"metrics", MetricsJson(summary.metrics())},
                {"history", Json::array()},
                {"ranks", Json::array()}};

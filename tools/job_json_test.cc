@@ -30,6 +30,9 @@ v1::JobSummary MakeSummary() {
   summary.set_rows_per_second(1234.5);
   summary.set_seconds(1.0 / 3);
   summary.set_parameter_hash("0123456789abcdef");
+  summary.set_checkpoints(2);
+  summary.set_checkpoint_stall_seconds(0.25);
+  summary.set_checkpoint_write_seconds(1.5);
   AddMetric(&summary, "loss", 0.1);
   AddMetric(&summary, "val_loss", 0.2);
   for (const double loss : {0.3, 0.1}) AddMetric(summary.add_history(), "loss", loss);
@@ -44,6 +47,7 @@ TEST(SummaryJsonTest, HasAllFieldsThatScriptsReadFrom) {
   EXPECT_EQ(json::parse(SummaryJson(MakeSummary())), json::parse(R"({
     "state": "SUCCEEDED", "error": "", "epochs": 2, "steps": 96, "world_size": 1, "rows_per_second": 1234.5,
     "seconds": 0.3333333333333333, "parameter_hash": "0123456789abcdef",
+    "checkpoints": 2, "checkpoint_stall_seconds": 0.25, "checkpoint_write_seconds": 1.5,
     "metrics": {"loss": 0.1, "val_loss": 0.2}, "history": [{"loss": 0.3}, {"loss": 0.1}],
     "ranks": [{"rank": 0, "address": "node:5300", "input_seconds": 0.5, "compute_seconds": 0.0,
                "communication_seconds": 0.0, "exposed_communication_seconds": 0.0, "rows": 1000}]})"));

@@ -21,10 +21,16 @@ std::string ExactMetrics(const v1::JobSummary& summary) {
   return text;
 }
 
+std::string CheckpointText(const v1::JobSummary& summary) {
+  if (summary.checkpoints() == 0) return "";
+  return absl::StrFormat("%d checkpoint%s; training stood still for %.2f s\n", summary.checkpoints(),
+                         summary.checkpoints() == 1 ? "" : "s", summary.checkpoint_stall_seconds());
+}
+
 std::string FitText(const v1::JobSummary& summary) {
-  return absl::StrFormat("SUCCEEDED: %d epochs, %d steps in %.1f s, %.0f rows/s, parameters %s\n",
+  return absl::StrFormat("SUCCEEDED: %d epochs, %d steps in %.1f s, %.0f rows/s, parameters %s\n%s",
                          summary.epochs(), summary.steps(), summary.seconds(), summary.rows_per_second(),
-                         summary.parameter_hash());
+                         summary.parameter_hash(), CheckpointText(summary));
 }
 
 std::string SuccessText(const v1::JobSummary& summary) {

@@ -132,6 +132,16 @@ TEST(ProgressViewTest, SuccessEndsWithTheParametersAndWhereTheTimeWent) {
   EXPECT_THAT(text, HasSubstr("parameters 00ff\nrank  address"));
 }
 
+TEST(ProgressViewTest, SuccessTellsWhatCheckpointsCost) {
+  ProgressView view = TerminalView();
+  v1::JobEvent event = Summary();
+  event.mutable_summary()->set_checkpoints(9);
+  event.mutable_summary()->set_checkpoint_stall_seconds(1.126);
+  view.Show(event);
+  EXPECT_THAT(view.Show(State(v1::SUCCEEDED)),
+              HasSubstr("parameters 00ff\n9 checkpoints; training stood still for 1.13 s\nrank  address"));
+}
+
 TEST(ProgressViewTest, EvaluationShowsMetricsToTheLastDigit) {
   ProgressView view = TerminalView();
   v1::JobEvent event;

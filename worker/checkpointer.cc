@@ -5,6 +5,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
+#include "absl/time/clock.h"
 #include "base/file_utilities.h"
 #include "base/status_macros.h"
 #include "worker/output_path.h"
@@ -18,6 +19,19 @@ constexpr int kKeepByDefault = 3;
 absl::Status InField(absl::string_view field, const absl::Status& status) {
   return absl::Status(status.code(), absl::StrCat(field, ": ", status.message()));
 }
+
+// Adds the time of its life.
+class StopWatch {
+ public:
+  explicit StopWatch(absl::Duration* total) : total_(total) {}
+  ~StopWatch() { *total_ += absl::Now() - start_; }
+  StopWatch(const StopWatch&) = delete;
+  StopWatch& operator=(const StopWatch&) = delete;
+
+ private:
+  absl::Duration* const total_;
+  const absl::Time start_ = absl::Now();
+};
 
 }  // namespace
 
@@ -41,6 +55,7 @@ absl::StatusOr<std::unique_ptr<Checkpointer>> Checkpointer::Create(const v1::Che
       CheckpointStore::Open(file_system, directory, spec.has_keep() ? spec.keep() : kKeepByDefault);
   if (!store.ok()) return InField("checkpoint.directory", store.status());
   checkpointer->store_ = *std::move(store);
+  checkpointer->writer_ = std::make_unique<CheckpointWriter>(checkpointer->store_.get());
   return checkpointer;
 }
 
@@ -81,17 +96,63 @@ bool Checkpointer::DueAfterEpoch(int64_t epoch, int64_t step, bool last) const {
   return spec_.every_steps() == 0;
 }
 
-absl::Status Checkpointer::Save(const Replica& replica, const v1::CheckpointManifest& position) {
-  if (store_ == nullptr) return absl::OkStatus();
-  const absl::Status saved = store_->Save(Snapshot(replica, position));
-  return saved.ok() ? saved
-                    : InField(absl::StrCat("checkpoint of step ", replica.step(), " cannot be saved"), saved);
+absl::StatusOr<uint64_t> Checkpointer::Copy(const Replica& replica) {
+  if (store_ == nullptr) return replica.Hash();
+  const StopWatch watch(&stall_);
+  // The best state may have been copied a moment ago. After that the best parameters may have been restored.
+  if (copied_step_ == replica.step() && copied_hash_ == replica.Hash()) return copied_hash_;
+  std::vector<absl::Span<const float>> buffers = {replica.parameters()};
+  buffers.insert(buffers.end(), replica.slots().begin(), replica.slots().end());
+  absl::StatusOr<std::vector<uint64_t>> hashes = writer_->Copy(buffers);
+  while (!hashes.ok()) {
+    RETURN_IF_ERROR(Judge(hashes.status(), "that of this step is tried now"));
+    hashes = writer_->Copy(buffers);
+  }
+  copied_step_ = replica.step();
+  copied_hash_ = Replica::CombineHashes(*hashes);
+  copied_parameter_hash_ = hashes->front();
+  return copied_hash_;
+}
+
+void Checkpointer::Save(const Replica& replica, const v1::CheckpointManifest& position) {
+  if (store_ == nullptr) return;
+  writer_->Write(CheckpointWriter::Target::kStep, Snapshot(replica, copied_parameter_hash_, position));
 }
 
 absl::Status Checkpointer::SaveBest(const Replica& replica, const v1::CheckpointManifest& position) {
   if (store_ == nullptr) return absl::OkStatus();
-  const absl::Status saved = store_->SaveBest(Snapshot(replica, position));
-  return saved.ok() ? saved : InField("the best checkpoint cannot be saved", saved);
+  RETURN_IF_ERROR(Copy(replica).status());
+  writer_->Write(CheckpointWriter::Target::kBest, Snapshot(replica, copied_parameter_hash_, position));
+  return absl::OkStatus();
+}
+
+absl::Status Checkpointer::Check() {
+  if (store_ == nullptr) return absl::OkStatus();
+  return Judge(writer_->TakeError(), "it is tried again when the next one is due");
+}
+
+absl::Status Checkpointer::Flush() {
+  if (store_ == nullptr) return absl::OkStatus();
+  const StopWatch watch(&stall_);
+  for (;;) {
+    const absl::Status error = writer_->Flush();
+    if (error.ok()) return error;
+    RETURN_IF_ERROR(Judge(error, "none is due any more"));
+  }
+}
+
+absl::Status Checkpointer::Judge(const absl::Status& error, absl::string_view next) {
+  if (error.ok() || spec_.on_error() != v1::Checkpoint::WARN) return error;
+  listener_->OnMessage(absl::StrCat(error.message(), "; ", next));
+  return absl::OkStatus();
+}
+
+void Checkpointer::AddTo(v1::JobSummary* summary) const {
+  if (store_ == nullptr) return;
+  const CheckpointWriter::Stats stats = writer_->stats();
+  summary->set_checkpoints(static_cast<int32_t>(stats.written));
+  summary->set_checkpoint_stall_seconds(absl::ToDoubleSeconds(stall_));
+  summary->set_checkpoint_write_seconds(absl::ToDoubleSeconds(stats.writing));
 }
 
 }  // namespace lockstep

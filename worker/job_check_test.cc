@@ -199,6 +199,12 @@ TEST(JobCheckTest, EnumerationsOutOfTheirValuesAreRefusedWithTheChoices) {
   spec = Valid();
   spec.set_on_failure(static_cast<v1::JobSpec::OnFailure>(99));
   ExpectRefused(spec, "on_failure is 99");
+  spec = Valid();
+  spec.mutable_checkpoint()->set_directory("saved");
+  spec.mutable_checkpoint()->set_on_error(v1::Checkpoint::WARN);
+  EXPECT_OK(CheckJob(spec));
+  spec.mutable_checkpoint()->set_on_error(static_cast<v1::Checkpoint::OnError>(3));
+  ExpectRefused(spec, "checkpoint.on_error is 3, choose one of FAIL, WARN");
 }
 
 TEST(JobCheckTest, WaitsForRanksAreFinite) {

@@ -72,6 +72,10 @@ uint64_t Replica::Hash() const {
   std::vector<uint64_t> hashes = {ParameterHash()};
   for (const AlignedBuffer<float>& slot : slots_)
     hashes.push_back(Hash64(slot.data(), slot.size() * sizeof(float)));
+  return CombineHashes(hashes);
+}
+
+uint64_t Replica::CombineHashes(absl::Span<const uint64_t> hashes) {
   return Hash64(hashes.data(), hashes.size() * sizeof(uint64_t));
 }
 

@@ -60,6 +60,8 @@ class Replica {
 
   // Of the bits of parameters and slots.
   uint64_t Hash() const;
+  // The same from the Hash64 of each: the parameters' first, then those of the slots.
+  static uint64_t CombineHashes(absl::Span<const uint64_t> hashes);
   // Of the bits of the parameters alone.
   uint64_t ParameterHash() const;
 

@@ -43,12 +43,13 @@ std::string SpecHash(const v1::Model& model, const v1::Compile& compile) {
                                        "|", static_cast<int>(compile.optimizer().kind_case()))));
 }
 
-CheckpointContents Snapshot(const Replica& replica, const v1::CheckpointManifest& position) {
+CheckpointContents Snapshot(const Replica& replica, uint64_t parameter_hash,
+                            const v1::CheckpointManifest& position) {
   CheckpointContents contents;
   contents.manifest = position;
   contents.manifest.set_step(replica.step());
   contents.manifest.set_layout_hash(HashToHex(replica.network().layout().hash()));
-  contents.manifest.set_parameter_hash(HashToHex(replica.ParameterHash()));
+  contents.manifest.set_parameter_hash(HashToHex(parameter_hash));
   contents.manifest.set_optimizer(replica.optimizer().name());
   AppendTensors(replica, replica.parameters(), "", &contents.model);
   for (size_t i = 0; i < replica.slots().size(); ++i)

@@ -5,6 +5,7 @@
 #ifndef LOCKSTEP_WORKER_REPLICA_STATE_H_
 #define LOCKSTEP_WORKER_REPLICA_STATE_H_
 
+#include <cstdint>
 #include <string>
 
 #include "absl/status/status.h"
@@ -27,7 +28,9 @@ class Model;
 std::string SpecHash(const v1::Model& model, const v1::Compile& compile);
 
 // Views of the replica's buffers, valid while it lives, with the parts of the manifest that describe them.
-CheckpointContents Snapshot(const Replica& replica, const v1::CheckpointManifest& position);
+// `parameter_hash` is that of the replica.
+CheckpointContents Snapshot(const Replica& replica, uint64_t parameter_hash,
+                            const v1::CheckpointManifest& position);
 
 // Restores parameters, slots and step.
 // FAILED_PRECONDITION: the checkpoint is of another optimizer. INVALID_ARGUMENT: tensors do not fit; with

@@ -32,6 +32,7 @@ RankResult FitAsRank(const FitRun& run, std::unique_ptr<Transport> transport) {
   StrategyOptions options;
   options.output_root = run.output_root;
   options.data_root = run.data_root;
+  options.file_system = run.file_system;
   options.listener = rank == 0 ? run.chief_listener : nullptr;
   Strategy strategy(communicator->get(), options);
   Sequential model(strategy.EnterScope(), run.spec.model());

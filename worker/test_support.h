@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "absl/status/statusor.h"
+#include "base/file_system.h"
 #include "data/dataset.h"
 #include "proto/job.pb.h"
 #include "proto/trainer.pb.h"
@@ -32,7 +33,8 @@ struct FitRun {
   // Called on each rank's thread.
   std::function<TrainingData(int rank)> data;
   std::string output_root;
-  std::string data_root;  // of initial weights
+  std::string data_root;              // of initial weights
+  FileSystem* file_system = nullptr;  // of checkpoints; null: the real one. Not owned
   FitListener* chief_listener = nullptr;
 };
 

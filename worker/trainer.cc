@@ -55,7 +55,9 @@ absl::StatusOr<v1::JobSummary> Trainer::Fit() {
   }
   const CommunicatorStats before = communicator_->stats();
   while (!Done()) RETURN_IF_ERROR(RunEpoch());
+  RETURN_IF_ERROR(checkpointer_->Flush());
   v1::JobSummary summary = reporter_.Summary();
+  checkpointer_->AddTo(&summary);
   RETURN_IF_ERROR(GatherRankStats(before, &summary));
   // A rank that leaves first must not look like a lost one to the others.
   RETURN_IF_ERROR(communicator_->Barrier());
@@ -242,9 +244,13 @@ absl::Status Trainer::ApplyDecision(const EpochDecision& decision) {
 }
 
 absl::Status Trainer::SaveIfDue(bool due) {
-  if (!due) return absl::OkStatus();
-  RETURN_IF_ERROR(CheckHashes(communicator_, replica_->Hash(), "parameters", replica_->step()));
-  return checkpointer_->Save(*replica_, position_);
+  if (!due) return checkpointer_->Check();
+  ASSIGN_OR_RETURN(const uint64_t hash, checkpointer_->Copy(*replica_));
+  const absl::Time asked = absl::Now();
+  RETURN_IF_ERROR(CheckHashes(communicator_, hash, "parameters", replica_->step()));
+  checkpointer_->AddStall(absl::Now() - asked);
+  checkpointer_->Save(*replica_, position_);
+  return absl::OkStatus();
 }
 
 absl::Status Trainer::GatherRankStats(const CommunicatorStats& before, v1::JobSummary* summary) {
