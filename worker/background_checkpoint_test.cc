@@ -22,6 +22,7 @@
 namespace lockstep {
 namespace {
 
+using ::testing::_;
 using ::testing::AllOf;
 using ::testing::Contains;
 using ::testing::Each;
@@ -175,6 +176,22 @@ TEST(BackgroundCheckpointTest, AWriteThatFailsFailsTheFitOnAllRanks) {
     EXPECT_THAT(script.messages, Each(Not(HasSubstr("cannot be saved"))));
     ExpectNothingPartial(&files);
   }
+}
+
+TEST(BackgroundCheckpointTest, AWriteThatFailsIsSeenLongBeforeTheNextOneIsDue) {
+  FakeFileSystem files;
+  // Saved once in the epoch; many more steps follow than a write that fails at once takes.
+  FitRun run = MakeRun(&files, 1, "every_steps: 5001");
+  run.spec.mutable_fit()->set_batch_size(1);
+  run.spec.mutable_data()->mutable_train()->mutable_synthetic()->set_rows(10'000);
+  run.data = [spec = run.spec](int) { return *OpenTrainingData(spec, "."); };
+  Script script;
+  bool epoch_ended = false;
+  script.at_begin = [&] { files.SetCapacity(kFull); };
+  script.at_epoch = [&](int64_t) { epoch_ended = true; };
+  run.chief_listener = &script;
+  EXPECT_THAT(FitInProcess(run, 1)[0].summary.status(), StatusIs(absl::StatusCode::kResourceExhausted, _));
+  EXPECT_FALSE(epoch_ended);
 }
 
 TEST(BackgroundCheckpointTest, WithWarnAWriteThatFailsIsToldAndTheNextOneIsTried) {
