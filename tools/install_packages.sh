@@ -8,7 +8,7 @@ packages=(
   g++ lld pkg-config zip unzip ca-certificates
   libgrpc++-dev protobuf-compiler protobuf-compiler-grpc libprotobuf-dev libabsl-dev
   libxtensor-dev libxsimd-dev libdnnl-dev libgoogle-glog-dev librandom123-dev libxxhash-dev
-  libisal-dev libcsv-dev libzip-dev zlib1g-dev nlohmann-json3-dev libcli11-dev
+  libisal-dev libcsv-dev libzip-dev zlib1g-dev libsqlite3-dev nlohmann-json3-dev libcli11-dev
   libgtest-dev libgmock-dev libbenchmark-dev
   python3-grpcio python3-protobuf
   dataset-fashion-mnist
